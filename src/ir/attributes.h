@@ -1,6 +1,6 @@
-// Attributes of operations, as typed structs named after the operation or the group that shares them. Field names are
-// those of the StableHLO specification. Every struct compares by content. An operation holds exactly one of them, in the
-// variant Attributes.
+// Attributes of operations, as typed structs named after the operation or the group that shares
+// them. Field names are those of the StableHLO specification. Every struct compares by content. An
+// operation holds exactly one of them, in the variant Attributes.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ namespace ullage {
 
 using Dims = std::vector<int64_t>;
 
-// An attribute that Ullage does not interpret, kept as written so that it can be printed back: "mhlo.sharding" and the
-// like on functions, arguments and operations. An empty text is a unit attribute.
+// An attribute that Ullage does not interpret, kept as written so that it can be printed back:
+// "mhlo.sharding" and the like on functions, arguments and operations. An empty text is a unit
+// attribute.
 struct NamedAttribute {
   std::string name;
   std::string text;
@@ -36,8 +37,8 @@ struct ConstantAttributes {
   friend bool operator==(const ConstantAttributes&, const ConstantAttributes&) = default;
 };
 
-// broadcast (sizes), broadcast_in_dim and dynamic_broadcast_in_dim (dimensions), transpose (permutation),
-// reverse (dimensions), reduce and map (dimensions), dynamic_slice (slice_sizes).
+// broadcast (sizes), broadcast_in_dim and dynamic_broadcast_in_dim (dimensions), transpose
+// (permutation), reverse (dimensions), reduce and map (dimensions), dynamic_slice (slice_sizes).
 struct DimsAttributes {
   Dims dims;
   Dims known_expanding;     // dynamic_broadcast_in_dim only
@@ -45,7 +46,8 @@ struct DimsAttributes {
   friend bool operator==(const DimsAttributes&, const DimsAttributes&) = default;
 };
 
-// concatenate, iota, dynamic_iota, get_dimension_size, set_dimension_size: dimension; get_tuple_element: index.
+// concatenate, iota, dynamic_iota, get_dimension_size, set_dimension_size: dimension;
+// get_tuple_element: index.
 struct DimAttributes {
   int64_t dim = 0;
   friend bool operator==(const DimAttributes&, const DimAttributes&) = default;
@@ -71,7 +73,8 @@ struct CompareAttributes {
 
 enum class Precision : uint8_t { default_, high, highest };
 struct DotAlgorithm {
-  std::string lhs_precision_type, rhs_precision_type, accumulation_type;  // as written: "tf32", "f32"
+  std::string lhs_precision_type, rhs_precision_type,
+      accumulation_type;  // as written: "tf32", "f32"
   int64_t lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1;
   bool allow_imprecise_accumulation = false;
   friend bool operator==(const DotAlgorithm&, const DotAlgorithm&) = default;
@@ -96,7 +99,8 @@ struct ConvolutionDimensionNumbers {
   Dims kernel_spatial;
   int64_t output_batch = 0, output_feature = 0;
   Dims output_spatial;
-  friend bool operator==(const ConvolutionDimensionNumbers&, const ConvolutionDimensionNumbers&) = default;
+  friend bool operator==(const ConvolutionDimensionNumbers&,
+                         const ConvolutionDimensionNumbers&) = default;
 };
 // convolution and dynamic_conv. Empty window vectors mean the defaults of the specification.
 struct ConvolutionAttributes {
@@ -112,7 +116,8 @@ struct ConvolutionAttributes {
 
 // gather and dynamic_gather (slice_sizes empty for the latter).
 struct GatherAttributes {
-  Dims offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims, start_index_map;
+  Dims offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims,
+      start_index_map;
   int64_t index_vector_dim = 0;
   Dims slice_sizes;
   bool indices_are_sorted = false;
@@ -171,7 +176,8 @@ struct TriangularAttributes {
 
 struct ReducePrecisionAttributes {
   int64_t exponent_bits = 8, mantissa_bits = 23;
-  friend bool operator==(const ReducePrecisionAttributes&, const ReducePrecisionAttributes&) = default;
+  friend bool operator==(const ReducePrecisionAttributes&,
+                         const ReducePrecisionAttributes&) = default;
 };
 
 struct BatchNormAttributes {
@@ -211,21 +217,21 @@ struct CompositeAttributes {
 
 // Every collective uses the fields its specification has; the rest keep their defaults.
 struct CollectiveAttributes {
-  Dims replica_groups;               // row-major groups x size; padded with -1
+  Dims replica_groups;  // row-major groups x size; padded with -1
   int64_t group_count = 0, group_size = 0;
-  Dims pairs;                        // collective_permute: source, target, source, target, ...
+  Dims pairs;  // collective_permute: source, target, source, target, ...
   int64_t channel_id = 0, channel_type = 0;
   bool has_channel = false, use_global_device_ids = false, is_host_transfer = false;
-  int64_t dim = 0;                   // all_gather_dim, scatter_dimension, split_dimension
+  int64_t dim = 0;  // all_gather_dim, scatter_dimension, split_dimension
   int64_t concat_dim = 0, split_count = 0;
-  std::string config;                // infeed, outfeed
+  std::string config;  // infeed, outfeed
   Dims layout;
   friend bool operator==(const CollectiveAttributes&, const CollectiveAttributes&) = default;
 };
 
 // sdy operations: attribute texts as written.
 struct ShardingAttributes {
-  std::string sharding;       // of sharding_constraint
+  std::string sharding;  // of sharding_constraint
   std::string in_shardings, out_shardings, manual_axes;
   friend bool operator==(const ShardingAttributes&, const ShardingAttributes&) = default;
 };
@@ -233,17 +239,19 @@ struct ShardingAttributes {
 // check.expect_*: the expected constant, or the tolerance.
 struct CheckAttributes {
   std::optional<Literal> value;
-  double tolerance = 0;                       // expect_almost_eq
+  double tolerance = 0;                                    // expect_almost_eq
   int64_t min_ulp_difference = 0, max_ulp_difference = 0;  // expect_close
-  std::string text;                           // file name of expect_serialized_eq
+  std::string text;                                        // file name of expect_serialized_eq
   friend bool operator==(const CheckAttributes&, const CheckAttributes&) = default;
 };
 
 using Attributes =
-    std::variant<NoAttributes, ConstantAttributes, DimsAttributes, DimAttributes, SliceAttributes, PadAttributes,
-                 CompareAttributes, DotAttributes, EinsumAttributes, ConvolutionAttributes, GatherAttributes,
-                 ScatterAttributes, WindowAttributes, SortAttributes, TopKAttributes, RngAttributes, FftAttributes,
-                 TriangularAttributes, ReducePrecisionAttributes, BatchNormAttributes, CallAttributes,
-                 CustomCallAttributes, CompositeAttributes, CollectiveAttributes, ShardingAttributes, CheckAttributes>;
+    std::variant<NoAttributes, ConstantAttributes, DimsAttributes, DimAttributes, SliceAttributes,
+                 PadAttributes, CompareAttributes, DotAttributes, EinsumAttributes,
+                 ConvolutionAttributes, GatherAttributes, ScatterAttributes, WindowAttributes,
+                 SortAttributes, TopKAttributes, RngAttributes, FftAttributes, TriangularAttributes,
+                 ReducePrecisionAttributes, BatchNormAttributes, CallAttributes,
+                 CustomCallAttributes, CompositeAttributes, CollectiveAttributes,
+                 ShardingAttributes, CheckAttributes>;
 
 }  // namespace ullage

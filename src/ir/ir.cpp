@@ -38,7 +38,9 @@ void Region::erase_argument(size_t i) {
   for (size_t k = i; k < arguments_.size(); ++k) arguments_[k]->index_ = static_cast<uint32_t>(k);
 }
 
-Op* Region::terminator() const { return last_ && has_trait(last_->kind, kTerminator) ? last_ : nullptr; }
+Op* Region::terminator() const {
+  return last_ && has_trait(last_->kind, kTerminator) ? last_ : nullptr;
+}
 
 Region::Iterator& Region::Iterator::operator++() {
   at = next;
@@ -46,7 +48,9 @@ Region::Iterator& Region::Iterator::operator++() {
   return *this;
 }
 
-Region::Iterator Region::begin() const { return {first_, first_ ? first_->next() : nullptr}; }
+Region::Iterator Region::begin() const {
+  return {first_, first_ ? first_->next() : nullptr};
+}
 
 std::vector<Value*> Op::operands() const {
   std::vector<Value*> out(num_operands_);
@@ -109,16 +113,21 @@ void Op::move_before(Op* other) {
 }
 
 void Op::erase() {
-  for (Value* result : results_) ULLAGE_CHECK(!result->has_uses(), "erased operation is still used");
+  for (Value* result : results_)
+    ULLAGE_CHECK(!result->has_uses(), "erased operation is still used");
   for (Region* region : regions_)
     while (region->last_) region->last_->erase();
   drop_operands();
   unlink();
 }
 
-Function::Function(std::string name) : name(std::move(name)) { body_ = new_region(nullptr); }
+Function::Function(std::string name) : name(std::move(name)) {
+  body_ = new_region(nullptr);
+}
 
-Value* Function::new_value() { return &values_.emplace_back(); }
+Value* Function::new_value() {
+  return &values_.emplace_back();
+}
 
 Region* Function::new_region(Op* parent) {
   Region& region = regions_.emplace_back();
@@ -132,25 +141,35 @@ Value* Function::add_argument(Type type, ArgumentInfo info, Location location, s
   return body_->add_argument(std::move(type), location, std::move(name));
 }
 
-Op* Function::create(Region& region, OpKind kind, std::span<Value* const> operands, std::span<const Type> result_types,
-                     Attributes attributes, Location location, size_t num_regions, Op* before) {
+Op* Function::create(Region& region, OpKind kind, std::span<Value* const> operands,
+                     std::span<const Type> result_types, Attributes attributes, Location location,
+                     size_t num_regions, Op* before) {
   Op& op = ops_.emplace_back();
   op.kind = kind;
   op.attributes = std::move(attributes);
   op.location = location;
   op.set_operands(operands);
-  op.results_.reserve(result_types.size());
-  for (const Type& type : result_types) {
-    Value* value = new_value();
-    value->type = type;
-    value->location = location;
-    value->op_ = &op;
-    value->index_ = static_cast<uint32_t>(op.results_.size());
-    op.results_.push_back(value);
-  }
-  for (size_t i = 0; i < num_regions; ++i) op.regions_.push_back(new_region(&op));
+  add_results(&op, result_types);
+  for (size_t i = 0; i < num_regions; ++i) add_region(&op);
   op.link(&region, before);
   return &op;
+}
+
+Region* Function::add_region(Op* op) {
+  op->regions_.push_back(new_region(op));
+  return op->regions_.back();
+}
+
+void Function::add_results(Op* op, std::span<const Type> types) {
+  op->results_.reserve(op->results_.size() + types.size());
+  for (const Type& type : types) {
+    Value* value = new_value();
+    value->type = type;
+    value->location = op->location;
+    value->op_ = op;
+    value->index_ = static_cast<uint32_t>(op->results_.size());
+    op->results_.push_back(value);
+  }
 }
 
 Function* Module::find(std::string_view name) const {
@@ -208,7 +227,8 @@ Op* clone(Op* op, Function& function, Region& to, ValueMap& map, Op* before) {
   std::vector<Type> types;
   types.reserve(op->num_results());
   for (Value* result : op->results()) types.push_back(result->type);
-  Op* copy = function.create(to, op->kind, operands, types, op->attributes, op->location, op->num_regions(), before);
+  Op* copy = function.create(to, op->kind, operands, types, op->attributes, op->location,
+                             op->num_regions(), before);
   copy->extra = op->extra;
   for (size_t i = 0; i < op->num_results(); ++i) {
     copy->result(i)->name = op->result(i)->name;
@@ -217,7 +237,8 @@ Op* clone(Op* op, Function& function, Region& to, ValueMap& map, Op* before) {
   }
   for (size_t i = 0; i < op->num_regions(); ++i) {
     for (Value* argument : op->nested(i).arguments())
-      map.set(argument, copy->nested(i).add_argument(argument->type, argument->location, argument->name));
+      map.set(argument,
+              copy->nested(i).add_argument(argument->type, argument->location, argument->name));
     for (Op* inner : op->nested(i)) clone(inner, function, copy->nested(i), map);
   }
   return copy;
@@ -233,7 +254,8 @@ std::unique_ptr<Function> clone(const Function& function) {
   ValueMap map;
   for (size_t i = 0; i < function.body().arguments().size(); ++i) {
     Value* argument = function.body().argument(i);
-    map.set(argument, copy->add_argument(argument->type, function.argument_info[i], argument->location, argument->name));
+    map.set(argument, copy->add_argument(argument->type, function.argument_info[i],
+                                         argument->location, argument->name));
   }
   for (Op* op : function.body()) clone(op, *copy, copy->body(), map);
   return copy;

@@ -1,7 +1,8 @@
-// The program: a Module of Functions in SSA form, StableHLO-shaped. A Function owns its operations and values, so pointers
-// to them stay valid until they are erased or the function dies. Every use of a value is on its use list. Operations
-// in a region are listed with definitions before uses; beyond that the order carries no meaning (order and addresses
-// belong to the Plan). Regions have one block, as all StableHLO regions do.
+// The program: a Module of Functions in SSA form, StableHLO-shaped. A Function owns its operations
+// and values, so pointers to them stay valid until they are erased or the function dies. Every use
+// of a value is on its use list. Operations in a region are listed with definitions before uses;
+// beyond that the order carries no meaning (order and addresses belong to the Plan). Regions have
+// one block, as all StableHLO regions do.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ class Value {
   std::string name;  // as written, without '%'; may be empty; for messages and reports only
   Location location;
 
-  Op* op() const { return op_; }               // defining operation, null for a region argument
+  Op* op() const { return op_; }              // defining operation, null for a region argument
   Region* region() const { return region_; }  // the region it is an argument of, null for a result
   uint32_t index() const { return index_; }   // result or argument number
 
@@ -123,9 +124,13 @@ class Op {
   Region& nested(size_t i = 0) const { return *regions_[i]; }
 
   template <typename T>
-  const T& as() const { return std::get<T>(attributes); }
+  const T& as() const {
+    return std::get<T>(attributes);
+  }
   template <typename T>
-  T& as() { return std::get<T>(attributes); }
+  T& as() {
+    return std::get<T>(attributes);
+  }
   std::string_view mnemonic() const { return info(kind).mnemonic; }
 
   void move_before(Op* other);  // within the same function
@@ -150,9 +155,10 @@ class Op {
 
 // What an argument of an entry function may say about its buffer.
 struct ArgumentInfo {
-  std::optional<int64_t> aliases_output;  // tf.aliasing_output: the caller wants output k in this argument's buffer
-  bool donated = false;                   // jax.buffer_donor, or aliases_output: its bytes are free once it is dead
-  NamedAttributes extra;                  // anything else, e.g. mhlo.sharding
+  std::optional<int64_t>
+      aliases_output;     // tf.aliasing_output: the caller wants output k in this argument's buffer
+  bool donated = false;   // jax.buffer_donor, or aliases_output: its bytes are free once it is dead
+  NamedAttributes extra;  // anything else, e.g. mhlo.sharding
 };
 
 class Function {
@@ -163,7 +169,7 @@ class Function {
 
   std::string name;
   bool is_public = true;
-  std::vector<ArgumentInfo> argument_info;    // one per argument (see add_argument)
+  std::vector<ArgumentInfo> argument_info;  // one per argument (see add_argument)
   std::vector<Type> result_types;
   std::vector<NamedAttributes> result_extra;  // empty, or one per result
   NamedAttributes extra;
@@ -171,12 +177,18 @@ class Function {
 
   Region& body() { return *body_; }
   const Region& body() const { return *body_; }
-  Value* add_argument(Type type, ArgumentInfo info = {}, Location location = {}, std::string name = {});
+  Value* add_argument(Type type, ArgumentInfo info = {}, Location location = {},
+                      std::string name = {});
 
-  // Creates an operation at the end of `region`, or before `before` if given. Result types are the caller's to get right
-  // (ops/infer.h infers them).
-  Op* create(Region& region, OpKind kind, std::span<Value* const> operands, std::span<const Type> result_types,
-             Attributes attributes = {}, Location location = {}, size_t num_regions = 0, Op* before = nullptr);
+  // Creates an operation at the end of `region`, or before `before` if given. Result types are the
+  // caller's to get right (ops/infer.h infers them).
+  Op* create(Region& region, OpKind kind, std::span<Value* const> operands,
+             std::span<const Type> result_types, Attributes attributes = {}, Location location = {},
+             size_t num_regions = 0, Op* before = nullptr);
+  // For readers, which learn of regions and result types only after an operation has begun: append
+  // to it.
+  Region* add_region(Op* op);
+  void add_results(Op* op, std::span<const Type> types);
 
  private:
   friend class Region;
@@ -213,8 +225,9 @@ void walk(const Region& region, F&& f) {
   }
 }
 
-// Copies `op` (with its nested regions) to the end of `to`, or before `before`. `map` gives the new value for each value
-// of the old function; results and nested arguments are added to it. Values missing from the map stay as they are.
+// Copies `op` (with its nested regions) to the end of `to`, or before `before`. `map` gives the new
+// value for each value of the old function; results and nested arguments are added to it. Values
+// missing from the map stay as they are.
 class ValueMap {
  public:
   Value* lookup(Value* value) const;  // the mapped value, or value itself

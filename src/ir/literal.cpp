@@ -6,7 +6,8 @@ namespace ullage {
 
 Literal Literal::make(Type type, std::vector<std::byte> bytes, bool splat) {
   int64_t expected = splat ? storage_bytes(type.dtype) : type.bytes();
-  ULLAGE_CHECK(static_cast<int64_t>(bytes.size()) == expected, "literal of type " + to_string(type));
+  ULLAGE_CHECK(static_cast<int64_t>(bytes.size()) == expected,
+               "literal of type " + to_string(type));
   Literal literal;
   literal.type = std::move(type);
   literal.splat = splat;

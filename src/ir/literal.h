@@ -1,4 +1,5 @@
-// Constant tensors. The bytes are held once and shared by reference; a splat keeps a single element, whatever the shape.
+// Constant tensors. The bytes are held once and shared by reference; a splat keeps a single
+// element, whatever the shape.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,9 @@ namespace ullage {
 
 struct Literal {
   Type type;
-  bool splat = false;                                  // bytes hold one element that stands for all
-  std::shared_ptr<const std::vector<std::byte>> bytes;  // row-major, storage_bytes(dtype) per element, little endian
+  bool splat = false;  // bytes hold one element that stands for all
+  std::shared_ptr<const std::vector<std::byte>>
+      bytes;  // row-major, storage_bytes(dtype) per element, little endian
 
   // Takes a buffer of type.bytes() bytes, or of one element if splat.
   static Literal make(Type type, std::vector<std::byte> bytes, bool splat = false);

@@ -16,7 +16,9 @@ static size_t hash(const LocationData& data) {
   return h;
 }
 
-LocationTable::LocationTable() { data_.emplace_back(); }
+LocationTable::LocationTable() {
+  data_.emplace_back();
+}
 
 Location LocationTable::add(LocationData data) {
   if (data.kind == LocationData::Kind::unknown) return {};
@@ -41,7 +43,8 @@ SourceRange LocationTable::source(Location location) const {
   std::vector<SourceRange> found;
   collect(*this, location, found);
   auto is_package = [](const SourceRange& range) {
-    return range.file.find("site-packages") != std::string::npos || range.file.find("dist-packages") != std::string::npos;
+    return range.file.find("site-packages") != std::string::npos ||
+           range.file.find("dist-packages") != std::string::npos;
   };
   for (const SourceRange& range : found)
     if (!is_package(range)) return range;

@@ -1,5 +1,6 @@
-// Source locations. A Location is an index into its module's LocationTable, where equal locations are stored once.
-// They mirror MLIR's kinds: a file position, a name around another location, a call site, a fusion of several.
+// Source locations. A Location is an index into its module's LocationTable, where equal locations
+// are stored once. They mirror MLIR's kinds: a file position, a name around another location, a
+// call site, a fusion of several.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct LocationData {
 
   Kind kind = Kind::unknown;
   std::string text;  // file name, name, or the metadata of a fusion as written (may be empty)
-  uint32_t line = 0, column = 0, end_line = 0, end_column = 0;  // of a file position; end 0 when absent
+  uint32_t line = 0, column = 0, end_line = 0,
+           end_column = 0;         // of a file position; end 0 when absent
   std::vector<Location> children;  // name: 0 or 1; callsite: callee, caller; fused: any number
   friend bool operator==(const LocationData&, const LocationData&) = default;
 };
@@ -33,10 +35,12 @@ class LocationTable {
   const LocationData& operator[](Location location) const { return data_[location.index]; }
   size_t size() const { return data_.size(); }
 
-  // The position a user would recognise: the innermost file position that is not inside an installed package
+  // The position a user would recognise: the innermost file position that is not inside an
+  // installed package
   // ("site-packages", "dist-packages"); if all are, the innermost one; unknown when there is none.
   SourceRange source(Location location) const;
-  // The outermost name around that position, e.g. a variable name or a traced function; may be empty.
+  // The outermost name around that position, e.g. a variable name or a traced function; may be
+  // empty.
   std::string label(Location location) const;
 
  private:

@@ -13,7 +13,9 @@ static constexpr OpInfo kOps[] = {
 
 const int kOpKindCount = static_cast<int>(std::size(kOps));
 
-const OpInfo& info(OpKind kind) { return kOps[static_cast<size_t>(kind)]; }
+const OpInfo& info(OpKind kind) {
+  return kOps[static_cast<size_t>(kind)];
+}
 
 std::optional<OpKind> op_from_mnemonic(std::string_view mnemonic) {
   static const auto* table = [] {

@@ -1,8 +1,8 @@
 #include "ir/type.h"
 
-#include <array>
-
 #include <fmt/format.h>
+
+#include <array>
 
 #include "support/check.h"
 
@@ -51,11 +51,15 @@ constexpr std::array<DTypeInfo, kDTypeCount> kInfo = {{
     {"c128", 128, Class::complex},
 }};
 
-const DTypeInfo& info(DType dtype) { return kInfo[static_cast<size_t>(dtype)]; }
+const DTypeInfo& info(DType dtype) {
+  return kInfo[static_cast<size_t>(dtype)];
+}
 
 }  // namespace
 
-std::string_view name(DType dtype) { return info(dtype).name; }
+std::string_view name(DType dtype) {
+  return info(dtype).name;
+}
 
 std::optional<DType> dtype_from_name(std::string_view name) {
   for (int i = 0; i < kDTypeCount; ++i)
@@ -63,13 +67,27 @@ std::optional<DType> dtype_from_name(std::string_view name) {
   return {};
 }
 
-int bit_width(DType dtype) { return info(dtype).bits; }
-int storage_bytes(DType dtype) { return (info(dtype).bits + 7) / 8; }
-bool is_float(DType dtype) { return info(dtype).cls == Class::floating; }
-bool is_signed_int(DType dtype) { return info(dtype).cls == Class::signed_int; }
-bool is_unsigned_int(DType dtype) { return info(dtype).cls == Class::unsigned_int; }
-bool is_int(DType dtype) { return is_signed_int(dtype) || is_unsigned_int(dtype); }
-bool is_complex(DType dtype) { return info(dtype).cls == Class::complex; }
+int bit_width(DType dtype) {
+  return info(dtype).bits;
+}
+int storage_bytes(DType dtype) {
+  return (info(dtype).bits + 7) / 8;
+}
+bool is_float(DType dtype) {
+  return info(dtype).cls == Class::floating;
+}
+bool is_signed_int(DType dtype) {
+  return info(dtype).cls == Class::signed_int;
+}
+bool is_unsigned_int(DType dtype) {
+  return info(dtype).cls == Class::unsigned_int;
+}
+bool is_int(DType dtype) {
+  return is_signed_int(dtype) || is_unsigned_int(dtype);
+}
+bool is_complex(DType dtype) {
+  return info(dtype).cls == Class::complex;
+}
 
 DType real_part(DType dtype) {
   if (dtype == DType::c64) return DType::f32;
@@ -125,7 +143,8 @@ int64_t Type::bytes() const {
 }
 
 bool operator==(const Type& a, const Type& b) {
-  if (a.kind != b.kind || a.dtype != b.dtype || a.shape != b.shape || a.bounds != b.bounds) return false;
+  if (a.kind != b.kind || a.dtype != b.dtype || a.shape != b.shape || a.bounds != b.bounds)
+    return false;
   if (a.elements != b.elements) return false;
   if (static_cast<bool>(a.quantized) != static_cast<bool>(b.quantized)) return false;
   return !a.quantized || *a.quantized == *b.quantized;
@@ -167,7 +186,8 @@ std::string to_string(const Type& type) {
     return out + ">";
   }
   std::string out = "tensor<";
-  for (int64_t extent : type.shape) out += (extent == kDynamic ? "?" : std::to_string(extent)) + "x";
+  for (int64_t extent : type.shape)
+    out += (extent == kDynamic ? "?" : std::to_string(extent)) + "x";
   out += element_string(type);
   if (!type.bounds.empty()) {
     out += ", #stablehlo.bounds<";
@@ -176,6 +196,15 @@ std::string to_string(const Type& type) {
     out += ">";
   }
   return out + ">";
+}
+
+bool is_unit_reshape(const Type& from, const Type& to) {
+  std::vector<int64_t> a, b;
+  for (int64_t extent : from.shape)
+    if (extent != 1) a.push_back(extent);
+  for (int64_t extent : to.shape)
+    if (extent != 1) b.push_back(extent);
+  return a == b;
 }
 
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& shape) {

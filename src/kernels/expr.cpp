@@ -6,9 +6,9 @@ namespace ullage {
 
 bool operator==(const ExprNode& a, const ExprNode& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.direction == b.direction &&
-         a.compare_type == b.compare_type && a.precision == b.precision && a.operands == b.operands &&
-         a.input == b.input && a.guard == b.guard && a.access == b.access && a.lower == b.lower &&
-         a.upper == b.upper && a.bits == b.bits;
+         a.compare_type == b.compare_type && a.precision == b.precision &&
+         a.operands == b.operands && a.input == b.input && a.guard == b.guard &&
+         a.access == b.access && a.lower == b.lower && a.upper == b.upper && a.bits == b.bits;
 }
 
 static size_t hash(const ExprNode& node) {

@@ -1,8 +1,9 @@
-// Expressions of kernels: a DAG of scalar computations over the indices of a loop space. Loads and iotas are affine in the
-// loop indices, so that elementwise and indexing operations (slice, pad, concatenate, reverse, transpose, reshape,
-// broadcast, iota, dynamic-slice, gather by index) all vanish into them. A node's value is that of the StableHLO
-// operation on one element, in the operation's own dtype: code generation rounds after every node and never contracts, so a
-// value has the same bits in whatever kernel it is computed.
+// Expressions of kernels: a DAG of scalar computations over the indices of a loop space. Loads and
+// iotas are affine in the loop indices, so that elementwise and indexing operations (slice, pad,
+// concatenate, reverse, transpose, reshape, broadcast, iota, dynamic-slice, gather by index) all
+// vanish into them. A node's value is that of the StableHLO operation on one element, in the
+// operation's own dtype: code generation rounds after every node and never contracts, so a value
+// has the same bits in whatever kernel it is computed.
 #pragma once
 
 #include <array>
@@ -15,16 +16,17 @@
 
 namespace ullage {
 
-// constant + sum over loop dimensions of coefficient * index. `coefficients` has one entry per loop dimension.
+// constant + sum over loop dimensions of coefficient * index. `coefficients` has one entry per loop
+// dimension.
 struct Affine {
   int64_t constant = 0;
   std::vector<int64_t> coefficients;
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 
-// Address of an element within a buffer, in elements: the affine part plus, for each dynamic term, stride * node's value.
-// A dynamic node is an i64 expression already clamped into range; it may be invariant (a dynamic slice's start) or depend
-// on loop indices (a gather).
+// Address of an element within a buffer, in elements: the affine part plus, for each dynamic term,
+// stride * node's value. A dynamic node is an i64 expression already clamped into range; it may be
+// invariant (a dynamic slice's start) or depend on loop indices (a gather).
 struct Access {
   Affine affine;
   struct Dynamic {
@@ -38,7 +40,8 @@ struct Access {
 
 struct ExprNode {
   enum class Kind : uint8_t {
-    load,         // element of input `input` at `access`; where `guard` (an in_range or i1 node) is false: zero, not read
+    load,  // element of input `input` at `access`; where `guard` (an in_range or i1 node) is false:
+           // zero, not read
     constant,     // `bits`
     index,        // the affine index `access.affine`, converted to dtype (wrapping)
     in_range,     // i1: lower <= access.affine < upper
@@ -50,15 +53,16 @@ struct ExprNode {
   Kind kind = Kind::op;
   DType dtype = DType::f32;
   OpKind op = OpKind::add;
-  CompareDirection direction = CompareDirection::eq;   // op == compare; the operands' dtype and
+  CompareDirection direction = CompareDirection::eq;    // op == compare; the operands' dtype and
   CompareType compare_type = CompareType::unspecified;  // this decide the kind of comparison
   ReducePrecisionAttributes precision;                  // op == reduce_precision
-  std::array<int32_t, 3> operands = {-1, -1, -1};       // nodes; always of smaller number than this node
+  std::array<int32_t, 3> operands = {-1, -1, -1};  // nodes; always of smaller number than this node
   int32_t input = -1;
   int32_t guard = -1;
   Access access;
   int64_t lower = 0, upper = 0;
-  std::array<uint64_t, 2> bits = {0, 0};  // constant: little-endian bytes of one element of dtype, zero-padded
+  std::array<uint64_t, 2> bits = {
+      0, 0};  // constant: little-endian bytes of one element of dtype, zero-padded
 
   friend bool operator==(const ExprNode& a, const ExprNode& b);
 };
@@ -74,8 +78,8 @@ struct Expr {
   std::vector<std::vector<int32_t>> buckets_;
 };
 
-// Rough cost of one evaluation of all nodes, in vector operations per element: 1 for an addition, more for division and
-// transcendental functions. Index arithmetic and loads count 0.
+// Rough cost of one evaluation of all nodes, in vector operations per element: 1 for an addition,
+// more for division and transcendental functions. Index arithmetic and loads count 0.
 double operations_per_element(const Expr& expr);
 double operation_cost(OpKind op, DType dtype);
 

@@ -1,7 +1,8 @@
-// The program as kernels over buffers. A Kernel is one unit of work that the planner orders, repeats, cuts and places: a
-// loop nest with an inlined expression, a product with pointwise prologues and epilogue, a loop with a body graph, a
-// conditional, or a library call. Everything that is not a kernel's result, an argument or a constant has no memory at all.
-// Built by kernels/build.h; read by the planner (src/plan) and by code generation (src/codegen/cpu).
+// The program as kernels over buffers. A Kernel is one unit of work that the planner orders,
+// repeats, cuts and places: a loop nest with an inlined expression, a product with pointwise
+// prologues and epilogue, a loop with a body graph, a conditional, or a library call. Everything
+// that is not a kernel's result, an argument or a constant has no memory at all. Built by
+// kernels/build.h; read by the planner (src/plan) and by code generation (src/codegen/cpu).
 #pragma once
 
 #include <cstdint>
@@ -26,14 +27,15 @@ struct KernelValue {
   Kind kind = Kind::result;
   Type type;
   int64_t bytes = 0;
-  KernelId producer = -1;              // of a result
-  std::vector<KernelId> consumers;     // each reader once, in program order
-  std::optional<Literal> literal;      // of a constant
-  std::string name;                    // for people: the IR value's name or argument label
+  KernelId producer = -1;           // of a result
+  std::vector<KernelId> consumers;  // each reader once, in program order
+  std::optional<Literal> literal;   // of a constant
+  std::string name;                 // for people: the IR value's name or argument label
   Location location;
 };
 
-// One result of a loop nest or of a product's epilogue. The store's access addresses the output buffer.
+// One result of a loop nest or of a product's epilogue. The store's access addresses the output
+// buffer.
 struct KernelOutput {
   int32_t node = -1;
   Access store;
@@ -42,9 +44,9 @@ struct KernelOutput {
 enum class LoopRole : uint8_t { parallel, reduced };
 
 // for each index of the space: evaluate, combine over the reduced dimensions, store.
-// Loop dimensions are outermost first: the parallel ones in the order of the output, then the reduced ones, in order of
-// the operand. If there are reduced dimensions each output k has combiner k and initial value node initial[k] (evaluated
-// outside the reduced dimensions).
+// Loop dimensions are outermost first: the parallel ones in the order of the output, then the
+// reduced ones, in order of the operand. If there are reduced dimensions each output k has combiner
+// k and initial value node initial[k] (evaluated outside the reduced dimensions).
 struct LoopKernel {
   std::vector<int64_t> extents;
   std::vector<LoopRole> roles;
@@ -52,18 +54,20 @@ struct LoopKernel {
   std::vector<KernelOutput> outputs;
 
   struct Reduction {
-    std::vector<int32_t> initial;    // node per output
-    std::optional<OpKind> combiner;  // add, multiply, maximum, minimum, and_, or_, xor_: a single output
-    Expr body;                       // otherwise: parameters 0..n-1 are the accumulators, n..2n-1 the elements
+    std::vector<int32_t> initial;  // node per output
+    std::optional<OpKind>
+        combiner;  // add, multiply, maximum, minimum, and_, or_, xor_: a single output
+    Expr body;     // otherwise: parameters 0..n-1 are the accumulators, n..2n-1 the elements
     std::vector<int32_t> body_results;
   };
   std::optional<Reduction> reduction;
 };
 
-// out[b, m, n] = epilogue(sum over k of lhs[b, m, k] * rhs[b, k, n]), accumulated in f32 in blocks of kDotBlock (see
-// design record on bits). Each of batch, m, n, k is a group of loop dimensions (possibly empty). The three expressions
-// have the loop spaces lhs: [batch..., m..., k...], rhs: [batch..., k..., n...], epilogue: [batch..., m..., n...].
-// lhs_root and rhs_root may be of any float or integer dtype that converts to f32 without loss (f32, bf16, f16, i8).
+// out[b, m, n] = epilogue(sum over k of lhs[b, m, k] * rhs[b, k, n]), accumulated in f32 in blocks
+// of kDotBlock (see design record on bits). Each of batch, m, n, k is a group of loop dimensions
+// (possibly empty). The three expressions have the loop spaces lhs: [batch..., m..., k...], rhs:
+// [batch..., k..., n...], epilogue: [batch..., m..., n...]. lhs_root and rhs_root may be of any
+// float or integer dtype that converts to f32 without loss (f32, bf16, f16, i8).
 struct DotKernel {
   std::vector<int64_t> batch, m, n, k;
   Expr lhs, rhs, epilogue;
@@ -79,46 +83,51 @@ inline constexpr int64_t kDotBlock = 256;
 
 struct KernelGraph;
 
-// A loop with carried values. The body's arguments are the carried values, then `captured` (the kernel's remaining inputs,
-// which the body only reads). Body output i is the next value of carried value i; it may be body argument i itself
-// (then it is invariant and never copied).
+// A loop with carried values. The body's arguments are the carried values, then `captured` (the
+// kernel's remaining inputs, which the body only reads). Body output i is the next value of carried
+// value i; it may be body argument i itself (then it is invariant and never copied).
 struct WhileKernel {
-  int64_t carried = 0;                         // the first `carried` inputs of the kernel; its outputs, in the same order
-  std::optional<int64_t> trip_count;           // known for counted loops
-  std::shared_ptr<KernelGraph> condition;      // same arguments as the body, one i1 output; null when trip_count is known
+  int64_t carried = 0;  // the first `carried` inputs of the kernel; its outputs, in the same order
+  std::optional<int64_t> trip_count;  // known for counted loops
+  std::shared_ptr<KernelGraph>
+      condition;  // same arguments as the body, one i1 output; null when trip_count is known
   std::shared_ptr<KernelGraph> body;
 };
 
-// stablehlo.case and stablehlo.if: input 0 is the index (i32, out of range takes the last branch); the remaining inputs
-// are the arguments of every branch graph.
+// stablehlo.case and stablehlo.if: input 0 is the index (i32, out of range takes the last branch);
+// the remaining inputs are the arguments of every branch graph.
 struct CaseKernel {
   std::vector<std::shared_ptr<KernelGraph>> branches;
 };
 
-// optimization_barrier: nothing is computed or copied, output i is input i. What reads an output must come after every
-// input exists.
+// optimization_barrier: nothing is computed or copied, output i is input i. What reads an output
+// must come after every input exists.
 struct BarrierKernel {};
 
-// A bit generator: input 0 the state, outputs the new state and the bits. Random access by element index.
+// A bit generator: input 0 the state, outputs the new state and the bits. Random access by element
+// index.
 struct RngKernel {
   RngAlgorithm algorithm = RngAlgorithm::default_;
 };
 
 struct LibraryKernel {
-  std::string name;          // "sort", "fft", ...
-  Op* op = nullptr;          // attributes and regions
+  std::string name;  // "sort", "fft", ...
+  Op* op = nullptr;  // attributes and regions
 };
 
 struct Kernel {
-  std::variant<LoopKernel, DotKernel, WhileKernel, CaseKernel, BarrierKernel, RngKernel, LibraryKernel> body;
+  std::variant<LoopKernel, DotKernel, WhileKernel, CaseKernel, BarrierKernel, RngKernel,
+               LibraryKernel>
+      body;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
-  // (output k, input i): the output may take the input's buffer, because every element is read before, or exactly when,
-  // the element in its place is written.
+  // (output k, input i): the output may take the input's buffer, because every element is read
+  // before, or exactly when, the element in its place is written.
   struct InPlace {
     int32_t output = 0;
     int32_t input = 0;
-    bool required = false;  // the output is the input with some elements replaced: not in place means copy first
+    bool required = false;  // the output is the input with some elements replaced: not in place
+                            // means copy first
   };
   std::vector<InPlace> in_place;
   double flops = 0;           // arithmetic, one multiply-add counting 2
@@ -128,26 +137,31 @@ struct Kernel {
   Location location;
 
   template <typename T>
-  const T* get() const { return std::get_if<T>(&body); }
+  const T* get() const {
+    return std::get_if<T>(&body);
+  }
   template <typename T>
-  T* get() { return std::get_if<T>(&body); }
+  T* get() {
+    return std::get_if<T>(&body);
+  }
 };
 
 struct KernelGraph {
   std::vector<KernelValue> values;
-  std::vector<Kernel> kernels;   // in program order: producers before consumers
+  std::vector<Kernel> kernels;  // in program order: producers before consumers
   std::vector<ValueId> arguments;
   std::vector<ArgumentInfo> argument_info;
   std::vector<ValueId> outputs;  // a value may appear twice, and may be an argument
 };
 
-// What the target says about costs: filled by codegen/cpu, so that planning needs no code generator.
+// What the target says about costs: filled by codegen/cpu, so that planning needs no code
+// generator.
 struct Target {
   int threads = 1;
-  double flops_per_second = 2e11;   // dense f32 products, all threads
+  double flops_per_second = 2e11;       // dense f32 products, all threads
   double vector_ops_per_second = 6e10;  // elementwise operations on f32, all threads
-  double bytes_per_second = 3e10;   // streaming, all threads
-  double kernel_seconds = 2e-6;     // fixed cost of starting one
+  double bytes_per_second = 3e10;       // streaming, all threads
+  double kernel_seconds = 2e-6;         // fixed cost of starting one
   int64_t (*dot_scratch)(const DotKernel& dot, int threads) = nullptr;  // bytes; null: none
 };
 

@@ -1,5 +1,6 @@
-// ULLAGE_CHECK guards an invariant of Ullage itself, in every build. When it fails the program is wrong, not the user:
-// it throws InternalError, which the driver turns into exit code 70 and a reproducer.
+// ULLAGE_CHECK guards an invariant of Ullage itself, in every build. When it fails the program is
+// wrong, not the user: it throws InternalError, which the driver turns into exit code 70 and a
+// reproducer.
 #pragma once
 
 #include <stdexcept>
@@ -16,8 +17,9 @@ class InternalError : public std::logic_error {
 
 }  // namespace ullage
 
-#define ULLAGE_CHECK(condition, message)                                        \
-  do {                                                                          \
-    if (!(condition)) [[unlikely]]                                              \
-      ::ullage::internal_error(__FILE__, __LINE__, std::string("check failed: " #condition ": ") + (message)); \
+#define ULLAGE_CHECK(condition, message)                                                   \
+  do {                                                                                     \
+    if (!(condition)) [[unlikely]]                                                         \
+      ::ullage::internal_error(__FILE__, __LINE__,                                         \
+                               std::string("check failed: " #condition ": ") + (message)); \
   } while (false)

@@ -1,6 +1,7 @@
-// Diagnostics and results. A user's mistake is a Diagnostic: what is wrong, where in the user's file, and what would help.
-// A broken invariant of Ullage itself is an InternalError (see check.h): a different type, so that neither is taken for
-// the other. Inside the compiler functions return Result<T>; exceptions appear only at the API boundary.
+// Diagnostics and results. A user's mistake is a Diagnostic: what is wrong, where in the user's
+// file, and what would help. A broken invariant of Ullage itself is an InternalError (see check.h):
+// a different type, so that neither is taken for the other. Inside the compiler functions return
+// Result<T>; exceptions appear only at the API boundary.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,9 @@ enum class Severity : uint8_t { error, warning, note };
 
 struct Diagnostic {
   Severity severity = Severity::error;
-  std::string message;                // one sentence, no trailing full stop
+  std::string message;  // one sentence, no trailing full stop
   SourceRange where;
-  std::string help;                   // what the user can do; may be empty
+  std::string help;  // what the user can do; may be empty
   std::vector<Diagnostic> notes = {};
 
   // "file:line:column: error: message" with help and notes on lines of their own.

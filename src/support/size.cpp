@@ -1,11 +1,11 @@
 #include "support/size.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace ullage {
 
@@ -13,7 +13,8 @@ std::optional<int64_t> parse_size(std::string_view text) {
   double number = 0;
   const char* end = text.data() + text.size();
   auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (error != std::errc() || !std::isfinite(number) || number < 0 || text.front() == '-') return {};
+  if (error != std::errc() || !std::isfinite(number) || number < 0 || text.front() == '-')
+    return {};
   std::string_view unit(rest, static_cast<size_t>(end - rest));
   static constexpr std::array<std::pair<std::string_view, double>, 10> kUnits = {{
       {"", 1.0},
@@ -45,7 +46,11 @@ std::string format_size(int64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  return fmt::format("{:.{}f} {}", value, std::fabs(value) < 10 ? 2 : std::fabs(value) < 100 ? 1 : 0, kUnits[unit]);
+  return fmt::format("{:.{}f} {}", value,
+                     std::fabs(value) < 10    ? 2
+                     : std::fabs(value) < 100 ? 1
+                                              : 0,
+                     kUnits[unit]);
 }
 
 }  // namespace ullage

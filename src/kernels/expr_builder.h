@@ -1,0 +1,109 @@
+// Builds the expression of one kernel by walking back from a value: elementwise operations become
+// nodes, indexing operations change the index at which their operand is evaluated, calls to
+// pointwise functions are expanded, stored values are loaded.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/ir.h"
+#include "kernels/expr.h"
+
+namespace ullage {
+
+// Index of one dimension of a value: affine in the loop indices, plus nodes times coefficients.
+using Index = Access;
+using IndexVector = std::vector<Index>;
+
+// What the builder asks of its surroundings.
+struct ExprContext {
+  const Module* module = nullptr;
+  // Input number of the kernel for a stored value, or nothing if the value is to be computed.
+  // Stored values are dense and row-major in the type of the asking value.
+  std::function<std::optional<int32_t>(Value*)> stored_input;
+  // Parameter number of a region argument, in combiner bodies; may be empty.
+  std::function<std::optional<int32_t>(Value*)> parameter;
+  // The value that stands for a product's accumulator, or null.
+  Value* accumulator = nullptr;
+  DType accumulator_dtype = DType::f32;
+};
+
+class ExprBuilder {
+ public:
+  // `rank` is the number of loop dimensions of `expr`.
+  ExprBuilder(Expr& expr, ExprContext context, size_t rank);
+
+  // Node with the value's element at `index` (one entry per dimension of the value). Nothing when
+  // some operation on the way cannot be expressed; `failure()` then names it.
+  std::optional<int32_t> evaluate(Value* value, const IndexVector& index);
+  Op* failure() const { return failure_; }
+
+  Index constant_index(int64_t value) const;
+  Index loop_index(size_t dimension) const;
+  // Address of an element of a dense row-major buffer of this shape.
+  Access address(const std::vector<int64_t>& shape, const IndexVector& index) const;
+  // A scalar integer value as an i64 node, clamped to [0, upper].
+  std::optional<int32_t> clamped_start(Value* scalar, int64_t upper);
+
+ private:
+  struct Frame;  // one pointwise call being expanded
+
+  std::optional<int32_t> eval(Value* value, const IndexVector& index, int32_t guard, int32_t frame);
+  std::optional<int32_t> eval_op(Op* op, Value* value, const IndexVector& index, int32_t guard,
+                                 int32_t frame);
+  std::optional<int32_t> eval_elementwise(Op* op, const IndexVector& index, int32_t guard,
+                                          int32_t frame);
+  std::optional<int32_t> eval_concatenate(Op* op, const IndexVector& index, int32_t guard,
+                                          int32_t frame);
+  std::optional<int32_t> eval_pad(Op* op, const IndexVector& index, int32_t guard, int32_t frame);
+  std::optional<int32_t> eval_dynamic_slice(Op* op, const IndexVector& index, int32_t guard,
+                                            int32_t frame);
+  std::optional<int32_t> eval_gather(Op* op, const IndexVector& index, int32_t guard,
+                                     int32_t frame);
+  std::optional<int32_t> eval_reshape(Op* op, const IndexVector& index, int32_t guard,
+                                      int32_t frame);
+  std::optional<int32_t> fail(Op* op);
+
+  std::optional<int32_t> start_node(Value* scalar, const IndexVector& index, int64_t upper,
+                                    int32_t guard, int32_t frame);
+  int32_t constant_node(DType dtype, const std::byte* element);
+  int32_t integer(DType dtype, int64_t value);
+  int32_t op_node(OpKind op, DType dtype, std::initializer_list<int32_t> operands);
+  int32_t range_node(const Index& index, int64_t lower, int64_t upper);
+  int32_t index_node(const Index& index, DType dtype);
+  int32_t both(int32_t guard, int32_t condition);
+  Index add(const Index& a, const Index& b) const;
+  Index scaled(const Index& a, int64_t factor) const;
+
+  Expr& expr_;
+  ExprContext context_;
+  size_t rank_;
+  Op* failure_ = nullptr;
+
+  struct Frame {
+    Op* call;
+    int32_t parent;
+  };
+  std::vector<Frame> frames_;
+  std::map<std::pair<Op*, int32_t>, int32_t> frame_numbers_;
+
+  struct Key {
+    Value* value;
+    int32_t frame, guard;
+    IndexVector index;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+  std::unordered_map<Key, int32_t, KeyHash> memo_;
+};
+
+// Operations whose result an expression can compute in place of a load.
+bool is_fusible(const Module& module, const Op& op);
+
+}  // namespace ullage

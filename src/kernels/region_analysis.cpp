@@ -1,0 +1,404 @@
+#include "kernels/region_analysis.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "kernels/expr.h"
+#include "kernels/expr_builder.h"
+
+namespace ullage {
+
+namespace {
+
+constexpr size_t kMaxLeaves = 24;        // buffers one kernel reads
+constexpr double kMaxOperations = 1500;  // operations one expression holds
+constexpr double kCheapOperations =
+    64;  // computed again in each kernel that reads it, if that keeps nothing alive
+constexpr double kBroadcastOperations = 4;  // computed for every repetition of a broadcast
+constexpr int64_t kSmallBytes = 4096;       // values that matter to nobody
+
+struct Info {
+  std::vector<Value*> leaves;  // stored values that the expression reads
+  double operations = 0;       // per element, without those of generators
+  double total_operations = 0;
+  bool generator = false;  // a function of small things: never worth memory
+};
+
+class Analyzer {
+ public:
+  Analyzer(const Module& module, const Region& region) : module_(module), region_(region) {}
+
+  RegionAnalysis run() {
+    number_operations();
+    find_forced();
+    find_post_dominators();
+    for (Op* op : region_) visit(op);
+    return std::move(result_);
+  }
+
+ private:
+  static bool is_splat(const Op& op) {
+    if (op.kind != OpKind::constant) return false;
+    const Literal& literal = op.as<ConstantAttributes>().value;
+    return literal.splat || literal.type.num_elements() == 1;
+  }
+
+  static bool is_bitcast(const Op& op) {
+    return op.kind == OpKind::reshape && !is_unit_reshape(op.operand(0)->type, op.result()->type);
+  }
+
+  void number_operations() {
+    int64_t position = 0;
+    for (Op* op : region_) position_[op] = position++;
+    end_ = position;
+  }
+
+  // The operation of this region that `user` is, or is nested in.
+  Op* in_region(Op* user) const {
+    while (user->region() != &region_) user = user->region()->parent();
+    return user;
+  }
+
+  bool needs_buffer(const Op& op, size_t operand) const {
+    switch (op.kind) {
+      case OpKind::reduce:
+      case OpKind::dot_general:
+        return false;
+      case OpKind::dynamic_update_slice:
+        return operand == 0;
+      case OpKind::reshape:
+        return is_bitcast(op) && !is_splat_value(op.operand(0));
+      default:
+        return !is_fusible(module_, op);
+    }
+  }
+
+  static bool is_splat_value(Value* value) { return value->op() && is_splat(*value->op()); }
+
+  void find_forced() {
+    for (Op* op : region_) {
+      for (size_t i = 0; i < op->num_operands(); ++i)
+        if (needs_buffer(*op, i)) forced_.insert(op->operand(i));
+      for (size_t r = 0; r < op->num_regions(); ++r) {
+        if (op->kind == OpKind::reduce) continue;  // combiners are part of the kernel
+        walk(op->nested(r), [&](Op* inner) {
+          for (Value* operand : inner->operands())
+            if (defined_here(operand) && !is_splat_value(operand)) forced_.insert(operand);
+        });
+      }
+    }
+  }
+
+  bool defined_here(Value* value) const {
+    return value->op() ? value->op()->region() == &region_ : value->region() == &region_;
+  }
+
+  // Immediate post-dominators over the operations through which values can flow without being
+  // stored. Operations that end the flow (kernels, forced buffers) hang below a common exit,
+  // written as null.
+  void find_post_dominators() {
+    std::vector<Op*> order;
+    for (Op* op : region_) order.push_back(op);
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      Op* op = *it;
+      bool flows = is_fusible(module_, *op) && !is_bitcast(*op);
+      bool first = true;
+      Op* common = nullptr;
+      for (Value* value : op->results()) {
+        if (forced_.contains(value)) flows = false;
+        for (const Use* use = value->first_use(); use && flows; use = use->next) {
+          Op* user = in_region(use->owner);
+          common = first ? user : nearest_common(common, user);
+          first = false;
+          if (!common) flows = false;
+        }
+      }
+      if (!flows) common = nullptr;
+      post_dominator_[op] = common;
+      depth_[op] = common ? depth_[common] + 1 : 1;
+    }
+  }
+
+  Op* nearest_common(Op* a, Op* b) {
+    while (a != b) {
+      if (!a || !b) return nullptr;
+      if (depth_[a] >= depth_[b])
+        a = post_dominator_[a];
+      else
+        b = post_dominator_[b];
+    }
+    return a;
+  }
+
+  const Info& info(Value* value) {
+    auto it = info_.find(value);
+    if (it != info_.end()) return it->second;
+    // Arguments and values from outside the region are leaves.
+    Info leaf;
+    leaf.leaves = {value};
+    return info_.emplace(value, std::move(leaf)).first->second;
+  }
+
+  void make_leaf(Value* value) {
+    Info leaf;
+    leaf.leaves = {value};
+    info_[value] = std::move(leaf);
+  }
+
+  void visit(Op* op) {
+    if (op->kind == OpKind::constant) {
+      Value* value = op->result();
+      if (is_splat(*op)) {
+        Info splat;
+        splat.generator = true;
+        info_[value] = splat;
+        if (forced_.contains(value)) result_.stored.insert(value);
+      } else {
+        make_leaf(value);
+        result_.stored.insert(value);
+      }
+      return;
+    }
+    if (in_cluster_.contains(op)) return;
+    if (!is_fusible(module_, *op) || is_bitcast(*op)) {
+      for (Value* value : op->results()) {
+        make_leaf(value);
+        result_.stored.insert(value);
+      }
+      if (is_bitcast(*op) && !is_splat_value(op->operand(0)))
+        result_.alias[op->result()] = op->operand(0);
+      if (op->kind == OpKind::dot_general && !forced_.contains(op->result())) grow_epilogue(op);
+      return;
+    }
+    Info combined = combine(op);
+    for (Value* value : op->results()) {
+      if (should_store(value, combined)) {
+        make_leaf(value);
+        result_.stored.insert(value);
+      } else {
+        info_[value] = combined;
+      }
+    }
+  }
+
+  double own_operations(const Op& op) {
+    if (op.kind == OpKind::call) {
+      const Function* callee = module_.find(op.as<CallAttributes>().callee);
+      if (auto it = call_cost_.find(callee); it != call_cost_.end()) return it->second;
+      double total = 0;
+      for (Op* inner : callee->body())
+        if (!has_trait(inner->kind, kTerminator) && inner->kind != OpKind::constant)
+          total += own_operations(*inner);
+      return call_cost_[callee] = total;
+    }
+    if (!has_trait(op.kind, kElementwise)) return 0;
+    return operation_cost(op.kind, op.result()->type.dtype);
+  }
+
+  Info combine(Op* op) {
+    Info out;
+    out.operations = out.total_operations = own_operations(*op);
+    bool all_generators = true;
+    for (Value* operand : op->operands()) {
+      const Info& part = info(operand);
+      for (Value* leaf : part.leaves)
+        if (std::find(out.leaves.begin(), out.leaves.end(), leaf) == out.leaves.end())
+          out.leaves.push_back(leaf);
+      out.operations += part.operations;
+      out.total_operations += part.total_operations;
+    }
+    int64_t leaf_bytes = 0;
+    for (Value* leaf : out.leaves) leaf_bytes += leaf->type.is_tensor() ? leaf->type.bytes() : 0;
+    int64_t bytes = op->result()->type.bytes();
+    all_generators = leaf_bytes <= bytes / 8 || (leaf_bytes <= kSmallBytes && bytes > kSmallBytes);
+    if (all_generators) {
+      out.generator = true;
+      out.operations = 0;
+    }
+    return out;
+  }
+
+  // Whether the leaf is needed later anyway, so that reading it again keeps nothing alive.
+  bool outlives(Value* leaf, Value* value) const {
+    if (!defined_here(leaf)) return true;  // captured: lives as long as the region
+    if (!leaf->op() && region_.parent()) return false;
+    if (!leaf->op()) {
+      const ArgumentInfo& argument = region_.function()->argument_info[leaf->index()];
+      if (!argument.donated) return true;
+    }
+    return last_use(leaf) >= last_use(value);
+  }
+
+  int64_t last_use(const Value* value) const {
+    int64_t last = -1;
+    for (const Use* use = value->first_use(); use; use = use->next)
+      last = std::max(last, position_.at(in_region(use->owner)));
+    return last;
+  }
+
+  // Large leaves whose last reader would otherwise come before `value` is read.
+  size_t kept_alive(Value* value, const Info& combined) const {
+    size_t count = 0;
+    for (Value* leaf : combined.leaves)
+      if (leaf->type.bytes() > value->type.bytes() / 8 && leaf->type.bytes() > kSmallBytes &&
+          !outlives(leaf, value))
+        ++count;
+    return count;
+  }
+
+  bool kernel_between(int64_t from, int64_t to) const {
+    for (int64_t position : kernels_)
+      if (position > from && position < to) return true;
+    return false;
+  }
+
+  bool should_store(Value* value, const Info& combined) {
+    if (!value->has_uses()) return false;
+    if (forced_.contains(value)) return true;
+    if (combined.leaves.size() > kMaxLeaves || combined.total_operations > kMaxOperations)
+      return true;
+    if (combined.generator) return false;
+    int64_t elements = value->type.num_elements();
+    if (elements > 1 && combined.operations > kBroadcastOperations && is_broadcast_by_reader(value))
+      return true;
+    Op* post_dominator = post_dominator_.at(value->op());
+    if (post_dominator) {
+      // One kernel reads it. Far from there it may still be better to have the value than all it is
+      // made from.
+      if (kept_alive(value, combined) < 2) return false;
+      return kernel_between(position_.at(value->op()), position_.at(post_dominator));
+    }
+    if (value->type.bytes() <= kSmallBytes)
+      return combined.operations > kBroadcastOperations || elements == 1;
+    return combined.operations > kCheapOperations || kept_alive(value, combined) > 0 ||
+           large_leaves(value, combined) > 1;
+  }
+
+  static size_t large_leaves(Value* value, const Info& combined) {
+    size_t count = 0;
+    for (Value* leaf : combined.leaves) count += leaf->type.bytes() > value->type.bytes() / 8;
+    return count;
+  }
+
+  static bool is_broadcast_by_reader(Value* value) {
+    for (const Use* use = value->first_use(); use; use = use->next) {
+      const Op* reader = use->owner;
+      if (reader->kind == OpKind::broadcast_in_dim &&
+          reader->result()->type.num_elements() >= 2 * value->type.num_elements())
+        return true;
+    }
+    return false;
+  }
+
+  // Follows a product's result through operations on the same elements. The epilogue ends where a
+  // single value, no wider than the product's result, is all that the rest of the program reads.
+  void grow_epilogue(Op* root) {
+    Value* result = root->result();
+    std::unordered_set<Op*> cluster = {root};
+    std::unordered_set<Op*>
+        tainted;  // depends on the product through something outside the epilogue
+    std::vector<Op*> members;
+    size_t best = 0;
+    Value* best_value = result;
+    int misses = 0;
+    for (Op* op = root->next(); op && misses < 64; op = op->next()) {
+      bool reads_cluster = false, reads_tainted = false;
+      for (Value* operand : op->operands()) {
+        reads_cluster |= operand->op() && cluster.contains(operand->op());
+        reads_tainted |= operand->op() && tainted.contains(operand->op());
+      }
+      if (!reads_cluster && !reads_tainted) {
+        ++misses;
+        continue;
+      }
+      if (!reads_cluster || reads_tainted || !can_join(op, root, cluster)) {
+        tainted.insert(op);
+        continue;
+      }
+      misses = 0;
+      cluster.insert(op);
+      members.push_back(op);
+      std::vector<Value*> frontier = values_read_outside(root, members, cluster);
+      if (frontier.size() == 1 && frontier[0]->type.bytes() <= result->type.bytes()) {
+        best = members.size();
+        best_value = frontier[0];
+      }
+    }
+    members.resize(best);
+    for (Op* op : members) in_cluster_.insert(op);
+    kernels_.push_back(position_.at(root));
+    if (best_value == result) return;
+    result_.stored.erase(result);
+    result_.stored.insert(best_value);
+    result_.epilogue_of[best_value] = result;
+    make_leaf(best_value);
+  }
+
+  bool can_join(Op* op, Op* root, const std::unordered_set<Op*>& cluster) {
+    if (!is_fusible(module_, *op) || op->num_results() != 1) return false;
+    if (op->result()->type.num_elements() != root->result()->type.num_elements()) return false;
+    switch (op->kind) {
+      case OpKind::transpose:
+        break;
+      case OpKind::reshape:
+        if (is_bitcast(*op)) return false;
+        break;
+      case OpKind::call:
+        break;
+      default:
+        if (!has_trait(op->kind, kElementwise)) return false;
+    }
+    for (Value* operand : op->operands()) {
+      if (operand->op() && cluster.contains(operand->op())) continue;
+      if (!available_before(operand, root, 0)) return false;
+    }
+    return true;
+  }
+
+  // Whether a value can exist when the product starts: it was made before, or is a function of such
+  // values.
+  bool available_before(Value* value, Op* root, int depth) const {
+    if (!defined_here(value) || !value->op()) return true;
+    Op* op = value->op();
+    if (position_.at(op) < position_.at(root)) return true;
+    if (depth > 32 || !is_fusible(module_, *op)) return false;
+    for (Value* operand : op->operands())
+      if (!available_before(operand, root, depth + 1)) return false;
+    return true;
+  }
+
+  std::vector<Value*> values_read_outside(Op* root, const std::vector<Op*>& members,
+                                          const std::unordered_set<Op*>& cluster) {
+    std::vector<Value*> out;
+    auto check = [&](Value* value) {
+      bool outside = forced_.contains(value);
+      for (const Use* use = value->first_use(); use && !outside; use = use->next)
+        outside = !cluster.contains(in_region(use->owner));
+      if (outside) out.push_back(value);
+    };
+    check(root->result());
+    for (Op* op : members) check(op->result());
+    return out;
+  }
+
+  const Module& module_;
+  const Region& region_;
+  RegionAnalysis result_;
+  std::unordered_map<const Op*, int64_t> position_;
+  int64_t end_ = 0;
+  std::unordered_set<Value*> forced_;
+  std::unordered_map<Op*, Op*> post_dominator_;
+  std::unordered_map<Op*, int64_t> depth_;
+  std::unordered_map<Value*, Info> info_;
+  std::unordered_map<const Function*, double> call_cost_;
+  std::unordered_set<Op*> in_cluster_;
+  std::vector<int64_t> kernels_;  // positions of products so far
+};
+
+}  // namespace
+
+RegionAnalysis analyze_region(const Module& module, const Region& region) {
+  return Analyzer(module, region).run();
+}
+
+}  // namespace ullage

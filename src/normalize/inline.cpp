@@ -1,0 +1,114 @@
+// Calls and composites. What remains afterwards are calls to pointwise functions.
+#include <unordered_map>
+#include <unordered_set>
+
+#include "normalize/rewrite.h"
+
+namespace ullage {
+
+std::vector<Function*> callees_first(const Module& module) {
+  std::unordered_map<std::string_view, Function*> by_name;
+  for (const auto& function : module.functions) by_name.emplace(function->name, function.get());
+  std::vector<Function*> order;
+  std::unordered_set<Function*> visited;
+  auto visit = [&](auto&& self, Function* function) -> void {
+    if (!visited.insert(function).second) return;
+    walk(function->body(), [&](Op* op) {
+      if (op->kind != OpKind::call) return;
+      auto it = by_name.find(op->as<CallAttributes>().callee);
+      if (it != by_name.end()) self(self, it->second);
+    });
+    order.push_back(function);
+  };
+  for (const auto& function : module.functions) visit(visit, function.get());
+  return order;
+}
+
+bool is_pointwise(const Module& module, const Function& function) {
+  if (function.is_public) return false;
+  for (Op* op : function.body()) {
+    if (has_trait(op->kind, kTerminator)) continue;
+    if (op->kind == OpKind::constant) {
+      const Literal& value = op->as<ConstantAttributes>().value;
+      if (!value.splat && value.type.num_elements() > 1) return false;
+      continue;
+    }
+    if (op->kind == OpKind::call) {
+      const Function* callee = module.find(op->as<CallAttributes>().callee);
+      if (!callee || !is_pointwise(module, *callee)) return false;
+      continue;
+    }
+    if (op->kind == OpKind::bitcast_convert &&
+        bit_width(op->operand(0)->type.dtype) == bit_width(op->result()->type.dtype))
+      continue;
+    if (op->kind == OpKind::reshape && !is_unit_reshape(op->operand(0)->type, op->result()->type))
+      return false;
+    if (!has_trait(op->kind, kElementwise) && !has_trait(op->kind, kIndexing)) return false;
+    if (op->num_results() != 1 || !op->result()->type.is_tensor()) return false;
+  }
+  return true;
+}
+
+void inline_into(const Module& module, Function& function,
+                 const std::function<bool(const Function&)>& should_inline) {
+  std::vector<Op*> calls;
+  walk(function.body(), [&](Op* op) {
+    if (op->kind == OpKind::call) calls.push_back(op);
+  });
+  for (Op* call : calls) {
+    const Function* callee = module.find(call->as<CallAttributes>().callee);
+    if (!callee || !should_inline(*callee)) continue;
+    ValueMap map;
+    for (size_t i = 0; i < call->num_operands(); ++i)
+      map.set(callee->body().argument(i), call->operand(i));
+    for (Op* op : callee->body())
+      if (!has_trait(op->kind, kTerminator)) clone(op, function, *call->region(), map, call);
+    Op* end = callee->body().terminator();
+    for (size_t i = 0; i < call->num_results(); ++i)
+      call->result(i)->replace_all_uses_with(map.lookup(end->operand(i)));
+    call->erase();
+  }
+}
+
+void inline_pointwise_chains(const Module& module, Function& function) {
+  inline_into(module, function,
+              [&](const Function& callee) { return is_pointwise(module, callee); });
+}
+
+Status inline_calls(Module& module, const NormalizeOptions&) {
+  // Callees come first, so a body that is inlined contains no calls but to pointwise functions.
+  for (Function* function : callees_first(module))
+    inline_into(module, *function,
+                [&](const Function& callee) { return !is_pointwise(module, callee); });
+  Function* entry = module.entry();
+  std::unordered_set<std::string> called;
+  auto collect = [&](auto&& self, const Function& function) -> void {
+    walk(function.body(), [&](Op* op) {
+      if (op->kind != OpKind::call) return;
+      const std::string& name = op->as<CallAttributes>().callee;
+      if (called.insert(name).second)
+        if (const Function* callee = module.find(name)) self(self, *callee);
+    });
+  };
+  if (entry) collect(collect, *entry);
+  std::erase_if(module.functions,
+                [&](const auto& f) { return f.get() != entry && !called.contains(f->name); });
+  return Ok{};
+}
+
+Status expand_composites(Module& module, const NormalizeOptions&) {
+  for (const auto& function : module.functions) {
+    std::vector<Op*> composites;
+    walk(function->body(), [&](Op* op) {
+      if (op->kind == OpKind::composite) composites.push_back(op);
+    });
+    for (Op* op : composites) {
+      op->kind = OpKind::call;
+      op->attributes = CallAttributes{op->as<CompositeAttributes>().decomposition};
+      op->extra.clear();
+    }
+  }
+  return Ok{};
+}
+
+}  // namespace ullage

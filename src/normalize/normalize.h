@@ -1,0 +1,68 @@
+// The passes before planning. They bring a program into the form that kernels are built from, and
+// are memory-neutral: none extends a live range, stores a copy, merges computations that are apart,
+// or hoists anything out of a loop. Afterwards the entry function contains no calls except to
+// pointwise functions, and no composites.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/ir.h"
+#include "support/diagnostics.h"
+
+namespace ullage {
+
+struct NormalizeOptions {
+  int64_t fold_limit_bytes = 4096;  // constants larger than this are not made by folding
+  int64_t unroll_limit_trips =
+      8;  // counted loops of pointwise operations up to this many trips are unrolled
+  int64_t unroll_limit_ops = 1024;  // ... unless that makes more operations than this
+};
+
+struct NormalizePass {
+  std::string_view name;
+  Status (*run)(Module& module, const NormalizeOptions& options);
+};
+
+// In the order in which they run.
+const std::vector<NormalizePass>& normalize_passes();
+
+// Runs all passes. `after` is called with each pass's name when it is done (dumps, timing).
+Status normalize(Module& module, const NormalizeOptions& options = {},
+                 const std::function<bool(std::string_view)>& enabled = {},
+                 const std::function<void(std::string_view)>& after = {});
+
+// The passes, one by one.
+Status expand_composites(Module& module, const NormalizeOptions& options);
+Status simplify(Module& module, const NormalizeOptions& options);
+Status unroll_loops(Module& module, const NormalizeOptions& options);
+Status inline_calls(Module& module, const NormalizeOptions& options);
+Status mark_counted_loops(Module& module, const NormalizeOptions& options);
+Status capture_invariants(Module& module, const NormalizeOptions& options);
+Status remove_dead(Module& module, const NormalizeOptions& options);
+
+// A function is pointwise if each result element is computed from a few argument elements by
+// elementwise and indexing operations only: a call to it is expanded in the expression of the
+// kernel that reads it, and never stored for its own sake.
+bool is_pointwise(const Module& module, const Function& function);
+
+// A while loop that runs a fixed number of times: carried value `counter` starts at `start`, gains
+// `step` each trip, and the loop goes on while `counter < limit` (or <=, >, >=, != as the condition
+// says).
+struct CountedLoop {
+  size_t counter = 0;
+  int64_t start = 0, step = 0, trip_count = 0;
+};
+std::optional<CountedLoop> counted_loop(const Op& loop);
+
+// What mark_counted_loops leaves on a loop whose trip count is known.
+inline constexpr std::string_view kTripCount = "ullage.trip_count";
+
+// The constant a value holds, if it is the result of stablehlo.constant.
+const Literal* constant_value(const Value* value);
+
+}  // namespace ullage

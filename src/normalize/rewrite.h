@@ -1,0 +1,26 @@
+// Helpers shared by the passes of this room.
+#pragma once
+
+#include <vector>
+
+#include "normalize/normalize.h"
+
+namespace ullage {
+
+// All functions, each after the functions it calls. (Call cycles are refused by the verifier.)
+std::vector<Function*> callees_first(const Module& module);
+
+// Replaces every call in `function` that `should_inline` accepts by the callee's body.
+void inline_into(const Module& module, Function& function,
+                 const std::function<bool(const Function&)>& should_inline);
+
+// Inlines calls between pointwise functions, so that constants reach the bodies of unrolled loops.
+void inline_pointwise_chains(const Module& module, Function& function);
+
+void simplify_function(const Module& module, Function& function, const NormalizeOptions& options);
+
+// Erases pure operations without users, and loops, conditionals and calls whose bodies have no
+// effect.
+void remove_dead_ops(const Module& module, Function& function);
+
+}  // namespace ullage

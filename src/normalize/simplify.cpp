@@ -1,0 +1,205 @@
+// Local rewrites that change no value, capped folding of constants, and dead code.
+#include <algorithm>
+#include <numeric>
+
+#include "interp/interpreter.h"
+#include "normalize/rewrite.h"
+
+namespace ullage {
+
+const Literal* constant_value(const Value* value) {
+  if (!value->op() || value->op()->kind != OpKind::constant) return nullptr;
+  return &value->op()->as<ConstantAttributes>().value;
+}
+
+namespace {
+
+bool is_iota_sequence(const Dims& dims) {
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] != static_cast<int64_t>(i)) return false;
+  return true;
+}
+
+// The operand that the operation merely repeats, or null.
+Value* forwarded(const Op& op) {
+  switch (op.kind) {
+    case OpKind::convert:
+    case OpKind::reshape:
+    case OpKind::slice:
+    case OpKind::bitcast_convert:
+      return op.operand(0)->type == op.result()->type ? op.operand(0) : nullptr;
+    case OpKind::broadcast_in_dim:
+    case OpKind::transpose:
+      if (!(op.operand(0)->type == op.result()->type) ||
+          !is_iota_sequence(op.as<DimsAttributes>().dims))
+        return nullptr;
+      return op.operand(0);
+    case OpKind::concatenate:
+      return op.num_operands() == 1 ? op.operand(0) : nullptr;
+    case OpKind::sdy_sharding_constraint:
+      return op.operand(0);
+    default:
+      return nullptr;
+  }
+}
+
+Op* make_constant(Function& function, Op* before, Literal literal) {
+  Type type = literal.type;
+  return function.create(*before->region(), OpKind::constant, {}, {&type, 1},
+                         ConstantAttributes{std::move(literal)}, before->location, 0, before);
+}
+
+// A splat stays a splat under operations that only move elements.
+std::optional<Literal> fold_splat_movement(const Op& op) {
+  switch (op.kind) {
+    case OpKind::broadcast_in_dim:
+    case OpKind::broadcast:
+    case OpKind::reshape:
+    case OpKind::transpose:
+    case OpKind::slice:
+    case OpKind::reverse: {
+      const Literal* literal = constant_value(op.operand(0));
+      if (!literal || literal->type.quantized || !op.result()->type.is_static()) return {};
+      if (!literal->splat && literal->type.num_elements() != 1) return {};
+      std::vector<std::byte> bytes(literal->element(0),
+                                   literal->element(0) + storage_bytes(literal->type.dtype));
+      return Literal::make(op.result()->type, std::move(bytes), true);
+    }
+    default:
+      return {};
+  }
+}
+
+// Evaluates an operation on constants with the interpreter, on one element if all operands are
+// splats.
+std::optional<Literal> fold(const Op& op, const NormalizeOptions& options) {
+  if (op.num_results() != 1 || op.num_operands() == 0 || op.num_regions() != 0) return {};
+  const Type& type = op.result()->type;
+  if (!type.is_tensor() || !type.is_static() || type.quantized) return {};
+  bool elementwise = has_trait(op.kind, kElementwise);
+  if (!elementwise && !has_trait(op.kind, kIndexing) && op.kind != OpKind::bitcast_convert)
+    return {};
+  bool splats = true;
+  std::vector<Tensor> operands;
+  for (Value* operand : op.operands()) {
+    const Literal* literal = constant_value(operand);
+    if (!literal || literal->type.quantized) return {};
+    splats = splats && (literal->splat || literal->type.num_elements() == 1);
+  }
+  if (elementwise && splats) {
+    Function scratch("fold");
+    std::vector<Value*> values;
+    for (Value* operand : op.operands()) {
+      const Literal* literal = constant_value(operand);
+      std::vector<std::byte> bytes(literal->element(0),
+                                   literal->element(0) + storage_bytes(literal->type.dtype));
+      Type scalar = Type::tensor(literal->type.dtype, {});
+      operands.push_back(Tensor::from_literal(Literal::make(scalar, bytes, true)));
+      values.push_back(scratch.body().add_argument(scalar));
+    }
+    Type scalar = Type::tensor(type.dtype, {});
+    Op* one = scratch.create(scratch.body(), op.kind, values, {&scalar, 1}, op.attributes);
+    Result<std::vector<Tensor>> result = evaluate(*one, operands);
+    if (!result) return {};
+    std::span<const std::byte> bytes = (*result)[0].data();
+    return Literal::make(type, {bytes.begin(), bytes.end()}, true);
+  }
+  if (type.bytes() > options.fold_limit_bytes) return {};
+  for (Value* operand : op.operands()) {
+    const Literal* literal = constant_value(operand);
+    if (literal->type.bytes() > options.fold_limit_bytes) return {};
+    operands.push_back(Tensor::from_literal(*literal));
+  }
+  Result<std::vector<Tensor>> result = evaluate(op, operands);
+  if (!result) return {};
+  std::span<const std::byte> bytes = (*result)[0].data();
+  return Literal::make(type, {bytes.begin(), bytes.end()});
+}
+
+// reshape(reshape(x)) reads x; the same for nested conversions that lose nothing is left alone
+// (rounding).
+bool merge_reshapes(Op& op) {
+  if (op.kind != OpKind::reshape) return false;
+  Op* inner = op.operand(0)->op();
+  if (!inner || inner->kind != OpKind::reshape) return false;
+  op.set_operand(0, inner->operand(0));
+  return true;
+}
+
+void simplify_region(const Module& module, Function& function, Region& region,
+                     const NormalizeOptions& options) {
+  for (Op* op : region) {
+    for (size_t i = 0; i < op->num_regions(); ++i)
+      simplify_region(module, function, op->nested(i), options);
+    while (merge_reshapes(*op)) {
+    }
+    if (op->num_results() != 1 || op->kind == OpKind::constant) continue;
+    if (Value* value = forwarded(*op)) {
+      op->result()->replace_all_uses_with(value);
+      op->erase();
+      continue;
+    }
+    std::optional<Literal> literal = fold_splat_movement(*op);
+    if (!literal) literal = fold(*op, options);
+    if (!literal) continue;
+    op->result()->replace_all_uses_with(make_constant(function, op, std::move(*literal))->result());
+    op->erase();
+  }
+}
+
+bool has_effect(const Module& module, const Op& op) {
+  if (has_trait(op.kind, kTerminator)) return true;
+  if (op.kind == OpKind::call) {
+    const Function* callee = module.find(op.as<CallAttributes>().callee);
+    return !callee || !is_pointwise(module, *callee);
+  }
+  if (op.kind == OpKind::case_ || op.kind == OpKind::if_ || op.kind == OpKind::while_) {
+    // A loop that is not counted might not end; dropping it would hide that, but its results are
+    // all that counts.
+    for (size_t i = 0; i < op.num_regions(); ++i)
+      for (Op* inner : op.nested(i))
+        if (!has_trait(inner->kind, kTerminator) && has_effect(module, *inner)) return true;
+    return false;
+  }
+  return !has_trait(op.kind, kPure);
+}
+
+bool unused(const Op& op) {
+  return std::all_of(op.results().begin(), op.results().end(),
+                     [](Value* result) { return !result->has_uses(); });
+}
+
+void remove_dead_in(const Module& module, Region& region) {
+  Op* prev = nullptr;
+  for (Op* op = region.last(); op; op = prev) {
+    prev = op->prev();
+    if (!has_trait(op->kind, kTerminator) && unused(*op) && !has_effect(module, *op)) {
+      op->erase();
+      continue;
+    }
+    for (size_t i = 0; i < op->num_regions(); ++i) remove_dead_in(module, op->nested(i));
+  }
+}
+
+}  // namespace
+
+void simplify_function(const Module& module, Function& function, const NormalizeOptions& options) {
+  simplify_region(module, function, function.body(), options);
+  remove_dead_ops(module, function);
+}
+
+void remove_dead_ops(const Module& module, Function& function) {
+  remove_dead_in(module, function.body());
+}
+
+Status simplify(Module& module, const NormalizeOptions& options) {
+  for (const auto& function : module.functions) simplify_function(module, *function, options);
+  return Ok{};
+}
+
+Status remove_dead(Module& module, const NormalizeOptions&) {
+  for (const auto& function : module.functions) remove_dead_ops(module, *function);
+  return Ok{};
+}
+
+}  // namespace ullage
