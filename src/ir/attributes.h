@@ -47,9 +47,10 @@ struct DimsAttributes {
 };
 
 // concatenate, iota, dynamic_iota, get_dimension_size, set_dimension_size: dimension;
-// get_tuple_element: index.
+// get_tuple_element: index; torch_index_select: dim.
 struct DimAttributes {
   int64_t dim = 0;
+  int64_t batch_dims = 0;  // torch_index_select only
   friend bool operator==(const DimAttributes&, const DimAttributes&) = default;
 };
 
@@ -79,9 +80,10 @@ struct DotAlgorithm {
   bool allow_imprecise_accumulation = false;
   friend bool operator==(const DotAlgorithm&, const DotAlgorithm&) = default;
 };
-// dot_general, and dot with no dimension numbers.
+// dot_general, dot with no dimension numbers, and chlo.ragged_dot.
 struct DotAttributes {
   Dims lhs_batching, rhs_batching, lhs_contracting, rhs_contracting;
+  Dims lhs_ragged, rhs_group;  // chlo.ragged_dot only
   std::vector<Precision> precision;  // empty or two
   std::optional<DotAlgorithm> algorithm;
   friend bool operator==(const DotAttributes&, const DotAttributes&) = default;

@@ -297,7 +297,7 @@ void add_movement_rules(RuleTable& table) {
   row(table, OpKind::pad) = {infer_pad, attribute_index<PadAttributes>(), 0, "(C4)"};
   row(table, OpKind::dynamic_slice) = {infer_dynamic_slice, kDims, 0, "(C5)"};
   row(table, OpKind::dynamic_update_slice) = {infer_dynamic_update_slice, 0, 0, "(C1)"};
-  row(table, OpKind::torch_index_select) = {infer_torch_index_select, 0, 0, ""};
+  row(table, OpKind::torch_index_select) = {infer_torch_index_select, kDim, 0, ""};
 }
 
 }  // namespace ullage::ops
