@@ -69,7 +69,7 @@ Result<std::vector<std::byte>> inflate_member(std::span<const std::byte> data, s
 }
 
 Result<NpyArray> read_member(std::span<const std::byte> file, std::span<const std::byte> entry,
-                             std::string path, std::string member) {
+                             const std::string& path, const std::string& member) {
   std::string name = path + ":" + member;
   uint16_t flags = u16(entry, 8), method = u16(entry, 10);
   uint32_t crc = u32(entry, 16), packed = u32(entry, 20), size = u32(entry, 24),
@@ -144,7 +144,7 @@ Result<std::vector<NpyArray>> read_npz(std::span<const std::byte> file, std::str
     size_t entry_size = kEntrySize + name_size + u16(directory, 30) + u16(directory, 32);
     if (directory.size() < entry_size) return bad(name, "the archive's directory is damaged");
     std::string member(reinterpret_cast<const char*>(directory.data()) + kEntrySize, name_size);
-    Result<NpyArray> array = read_member(file, directory, std::string(name), std::move(member));
+    Result<NpyArray> array = read_member(file, directory, std::string(name), member);
     if (!array.ok()) return array.diagnostics();
     out.push_back(std::move(*array));
     directory = directory.subspan(entry_size);
