@@ -1,0 +1,66 @@
+// Runs the self-checking programs of the shared conformance data: a sample by default, all with
+// ULLAGE_LONG_TESTS=1.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "interp/interpret.h"
+#include "ops/verify.h"
+#include "syntax/reader.h"
+
+namespace ullage {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path shared_folder() {
+  if (const char* path = std::getenv("ULLAGE_SHARED")) return path;
+  return fs::path(ULLAGE_SOURCE_DIR) / ".." / "shared";
+}
+
+std::vector<fs::path> programs_in(const fs::path& folder) {
+  std::vector<fs::path> out;
+  if (!fs::exists(folder)) return out;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".mlir") out.push_back(entry.path());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Nothing if the program and all its checks pass.
+std::string run_program(const fs::path& path) {
+  auto module = read_file(path.string());
+  if (!module) return to_string(module.diagnostics());
+  if (Status status = verify(**module); !status) return to_string(status.diagnostics());
+  CheckReport report;
+  const Function* entry = (*module)->entry();
+  if (!entry) return "no entry function";
+  auto results = interpret(**module, entry->name, {}, {.checks = &report});
+  if (!results) return to_string(results.diagnostics());
+  if (!report.failures.empty()) return to_string(report.failures);
+  if (report.passed == 0) return "the program checks nothing";
+  return "";
+}
+
+TEST(Testdata, SelfCheckingProgramsPass) {
+  auto programs = programs_in(shared_folder() / "conformance" / "testdata");
+  if (programs.empty()) GTEST_SKIP() << "no conformance data";
+  const char* all = std::getenv("ULLAGE_LONG_TESTS");
+  const char* filter = std::getenv("ULLAGE_TESTDATA");  // only programs with this in their name
+  int passed = 0, failed = 0;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    std::string name = programs[i].filename().string();
+    if (filter ? name.find(filter) == std::string::npos : !all && i % 20 != 0) continue;
+    std::string problem = run_program(programs[i]);
+    problem.empty() ? ++passed : ++failed;
+    if (!problem.empty()) ADD_FAILURE() << name << ": " << problem;
+  }
+  std::printf("%d passed, %d failed\n", passed, failed);
+}
+
+}  // namespace
+}  // namespace ullage
