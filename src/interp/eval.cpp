@@ -22,7 +22,8 @@ std::array<Handler, kOpCount> build_handlers() {
   std::array<Handler, kOpCount> table{};
   for (auto rows :
        {movement_handlers(), gather_scatter_handlers(), dynamic_handlers(), reduction_handlers(),
-        sort_handlers(), linalg_handlers(), random_handlers(), check_handlers()})
+        sort_handlers(), linalg_handlers(), decomposition_handlers(), convolution_handlers(),
+        fft_handlers(), normalization_handlers(), random_handlers(), check_handlers()})
     for (const HandlerRow& row : rows) table[static_cast<size_t>(row.kind)] = row.handler;
   for (size_t i = 0; i < kOpCount; ++i)
     if (!table[i] && is_lane_op(static_cast<OpKind>(i))) table[i] = evaluate_elementwise;

@@ -323,7 +323,7 @@ void store(DType dtype, const Lanes& from, size_t n, std::byte* to) {
       for (size_t k = 0; k < n; ++k) put(to, k, static_cast<float>(from.f[k]));
       return;
     case DType::c64:
-      for (size_t k = 0; k < n; ++k) put(to, k, std::complex<float>(from.c[k]));
+      for (size_t k = 0; k < 2 * n; ++k) put(to, k, static_cast<float>(from.f[k]));
       return;
     case DType::c128:
       std::memcpy(to, from.c, n * 16);
@@ -347,7 +347,8 @@ void round_to(DType dtype, size_t n, Lanes& lanes) {
       for (size_t k = 0; k < n; ++k) lanes.f[k] = static_cast<float>(lanes.f[k]);
       return;
     case DType::c64:
-      for (size_t k = 0; k < n; ++k) lanes.c[k] = std::complex<float>(lanes.c[k]);
+      // Part by part: g++ 12 folds complex<double>(complex<float>(z)) to z.
+      for (size_t k = 0; k < 2 * n; ++k) lanes.f[k] = static_cast<float>(lanes.f[k]);
       return;
     case DType::bf16:
       for (size_t k = 0; k < n; ++k) lanes.f[k] = from_bf16(to_bf16(lanes.f[k]));

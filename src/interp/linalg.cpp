@@ -1,126 +1,20 @@
-// Matrix products. Operands are widened once, laid out as [batch, rows, contracted] and [batch,
+// Matrix products: operands are widened once, laid out as [batch, rows, contracted] and [batch,
 // contracted, columns], multiplied by a plain triple loop and rounded once to the result type.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <complex>
+#include <array>
 
 #include "interp/eval.h"
 #include "interp/index_space.h"
-#include "interp/lanes.h"
+#include "interp/product.h"
 
 namespace ullage::interp {
 
 namespace {
 
-// All elements of a tensor in the given order of dimensions, as doubles, 64-bit integers or complex
-// numbers.
-template <typename T>
-std::vector<T> widen(const Tensor& tensor, const Dims& order) {
-  std::vector<int64_t> shape;
-  Index strides, own = row_major_strides(tensor.shape());
-  for (int64_t d : order) {
-    shape.push_back(tensor.shape()[static_cast<size_t>(d)]);
-    strides.push_back(own[static_cast<size_t>(d)]);
-  }
-  Tensor ordered(Type::tensor(tensor.dtype(), shape));
-  auto width = static_cast<size_t>(storage_bytes(tensor.dtype()));
-  copy_box(width, shape, tensor.data(), strides, ordered.mutable_data(), row_major_strides(shape));
-  std::vector<T> out(static_cast<size_t>(ordered.num_elements()));
-  Lanes lanes;
-  LaneClass cls = lane_class(tensor.dtype());
-  for (size_t at = 0; at < out.size(); at += kLanes) {
-    size_t n = std::min(out.size() - at, kLanes);
-    load(tensor.dtype(), ordered.data() + at * width, n, lanes);
-    for (size_t k = 0; k < n; ++k) {
-      if constexpr (std::is_same_v<T, std::complex<double>>)
-        out[at + k] =
-            cls == LaneClass::complex
-                ? lanes.c[k]
-                : std::complex<double>(cls == LaneClass::real ? lanes.f[k]
-                                                              : static_cast<double>(lanes.i[k]));
-      else if constexpr (std::is_same_v<T, double>)
-        out[at + k] = cls == LaneClass::real      ? lanes.f[k]
-                      : cls == LaneClass::signed_ ? static_cast<double>(lanes.i[k])
-                                                  : static_cast<double>(lanes.u[k]);
-      else
-        out[at + k] = lanes.u[k];
-    }
-  }
-  return out;
-}
-
-// c[b, i, j] = sum over k, in order, of a[b, i, k] * b[b, k, j].
-template <typename T>
-std::vector<T> multiply(const std::vector<T>& a, const std::vector<T>& b, int64_t batch,
-                        int64_t rows, int64_t inner, int64_t columns) {
-  std::vector<T> c(static_cast<size_t>(batch * rows * columns), T{});
-  for (int64_t n = 0; n < batch; ++n) {
-    for (int64_t i = 0; i < rows; ++i) {
-      T* out = c.data() + (n * rows + i) * columns;
-      for (int64_t k = 0; k < inner; ++k) {
-        T x = a[static_cast<size_t>((n * rows + i) * inner + k)];
-        const T* row = b.data() + (n * inner + k) * columns;
-        for (int64_t j = 0; j < columns; ++j) {
-          if constexpr (std::is_same_v<T, std::complex<double>>)
-            out[j] += T(x.real() * row[j].real() - x.imag() * row[j].imag(),
-                        x.real() * row[j].imag() + x.imag() * row[j].real());
-          else
-            out[j] += x * row[j];
-        }
-      }
-    }
-  }
-  return c;
-}
-
-template <typename T>
-void narrow(const std::vector<T>& values, Tensor& out) {
-  int64_t width = storage_bytes(out.dtype());
-  std::byte* to = out.mutable_data();
-  LaneClass cls = lane_class(out.dtype());
-  Lanes lanes;
-  for (size_t at = 0; at < values.size(); at += kLanes) {
-    size_t n = std::min(values.size() - at, kLanes);
-    for (size_t k = 0; k < n; ++k) {
-      if constexpr (std::is_same_v<T, std::complex<double>>) {
-        if (cls == LaneClass::complex)
-          lanes.c[k] = values[at + k];
-        else
-          lanes.f[k] = values[at + k].real();
-      } else if constexpr (std::is_same_v<T, double>) {
-        if (cls == LaneClass::real)
-          lanes.f[k] = values[at + k];
-        else
-          lanes.i[k] = static_cast<int64_t>(values[at + k]);
-      } else {
-        if (cls == LaneClass::real)
-          lanes.f[k] = odd_from(static_cast<int64_t>(values[at + k]));
-        else
-          lanes.u[k] = values[at + k];
-      }
-    }
-    store(out.dtype(), lanes, n, to + static_cast<int64_t>(at) * width);
-  }
-}
-
-struct Product {
-  Dims lhs_order, rhs_order;
-  int64_t batch = 1, rows = 1, inner = 1, columns = 1;
-};
-
-template <typename T>
-Tensor product(const Tensor& lhs, const Tensor& rhs, const Product& p, const Type& result) {
-  Tensor out(result);
-  narrow(multiply(widen<T>(lhs, p.lhs_order), widen<T>(rhs, p.rhs_order), p.batch, p.rows, p.inner,
-                  p.columns),
-         out);
-  return out;
-}
-
 Tensor dot_general(const Tensor& lhs, const Tensor& rhs, const DotAttributes& a,
                    const Type& result) {
-  Product p;
   auto free_dims = [](const Tensor& t, const Dims& batching, const Dims& contracting) {
     Dims out;
     for (int64_t d = 0; d < t.rank(); ++d)
@@ -129,30 +23,35 @@ Tensor dot_general(const Tensor& lhs, const Tensor& rhs, const DotAttributes& a,
         out.push_back(d);
     return out;
   };
-  Dims lhs_free = free_dims(lhs, a.lhs_batching, a.lhs_contracting),
-       rhs_free = free_dims(rhs, a.rhs_batching, a.rhs_contracting);
-  auto append = [](Dims& to, const Dims& from) { to.insert(to.end(), from.begin(), from.end()); };
-  append(p.lhs_order, a.lhs_batching);
-  append(p.lhs_order, lhs_free);
-  append(p.lhs_order, a.lhs_contracting);
-  append(p.rhs_order, a.rhs_batching);
-  append(p.rhs_order, a.rhs_contracting);
-  append(p.rhs_order, rhs_free);
-  for (int64_t d : a.lhs_batching) p.batch *= lhs.shape()[static_cast<size_t>(d)];
-  for (int64_t d : lhs_free) p.rows *= lhs.shape()[static_cast<size_t>(d)];
-  for (int64_t d : a.lhs_contracting) p.inner *= lhs.shape()[static_cast<size_t>(d)];
-  for (int64_t d : rhs_free) p.columns *= rhs.shape()[static_cast<size_t>(d)];
-  if (is_complex(lhs.dtype()) || is_complex(rhs.dtype()))
-    return product<std::complex<double>>(lhs, rhs, p, result);
-  if (is_float(lhs.dtype()) || is_float(rhs.dtype())) return product<double>(lhs, rhs, p, result);
-  if (lhs.dtype() == DType::i1) {  // or of ands
-    Tensor out = product<uint64_t>(lhs, rhs, p, Type::tensor(DType::ui64, result.shape));
-    Tensor bits(result);
-    for (int64_t k = 0; k < out.num_elements(); ++k)
-      bits.mutable_data()[k] = static_cast<std::byte>(out.as<uint64_t>()[k] != 0);
-    return bits;
-  }
-  return product<uint64_t>(lhs, rhs, p, result);
+  auto joined = [](Dims first, const Dims& second, const Dims& third) {
+    first.insert(first.end(), second.begin(), second.end());
+    first.insert(first.end(), third.begin(), third.end());
+    return first;
+  };
+  auto extent = [](const Tensor& t, const Dims& dims) {
+    int64_t out = 1;
+    for (int64_t d : dims) out *= t.shape()[static_cast<size_t>(d)];
+    return out;
+  };
+  Dims lhs_free = free_dims(lhs, a.lhs_batching, a.lhs_contracting);
+  Dims rhs_free = free_dims(rhs, a.rhs_batching, a.rhs_contracting);
+  int64_t batch = extent(lhs, a.lhs_batching), rows = extent(lhs, lhs_free);
+  int64_t inner = extent(lhs, a.lhs_contracting), columns = extent(rhs, rhs_free);
+  Tensor out(result);
+  with_accumulator(lhs.dtype(), rhs.dtype(), result.dtype, [&]<typename T>(T) {
+    std::vector<T> x = widen<T>(lhs, joined(a.lhs_batching, lhs_free, a.lhs_contracting));
+    std::vector<T> y = widen<T>(rhs, joined(a.rhs_batching, a.rhs_contracting, rhs_free));
+    std::vector<T> z(static_cast<size_t>(batch * rows * columns));
+    for (int64_t b = 0; b < batch; ++b)
+      multiply_add(x.data() + b * rows * inner, y.data() + b * inner * columns,
+                   z.data() + b * rows * columns, rows, inner, columns);
+    // On truth values the sum is "or".
+    if constexpr (std::is_same_v<T, uint64_t>)
+      if (result.dtype == DType::i1)
+        for (T& value : z) value = value != 0;
+    narrow(z, out);
+  });
+  return out;
 }
 
 Result<Tensors> evaluate_dot_general(Evaluation& e) {
@@ -166,9 +65,60 @@ Result<Tensors> evaluate_dot(Evaluation& e) {
   return Tensors{dot_general(e.operands[0], e.operands[1], a, e.types[0])};
 }
 
+// einsum and unary_einsum, "ab,bc->ac": for each assignment of extents to letters, multiply and
+// add.
+Result<Tensors> evaluate_einsum(Evaluation& e) {
+  std::string config = e.op.as<EinsumAttributes>().config;
+  std::erase(config, ' ');
+  size_t arrow = config.find("->");
+  std::vector<std::string> inputs(1);
+  for (char letter : config.substr(0, arrow)) {
+    if (letter == ',')
+      inputs.emplace_back();
+    else
+      inputs.back() += letter;
+  }
+  std::string output = config.substr(arrow + 2), letters = output;
+  std::array<int64_t, 256> extents{};
+  for (size_t i = 0; i < inputs.size(); ++i)
+    for (size_t d = 0; d < inputs[i].size(); ++d) {
+      extents[static_cast<unsigned char>(inputs[i][d])] = e.operands[i].shape()[d];
+      if (letters.find(inputs[i][d]) == std::string::npos) letters += inputs[i][d];
+    }
+  // Strides of each operand, and of the result, per letter.
+  auto letter_strides = [&](const std::string& names, const std::vector<int64_t>& shape) {
+    Index own = row_major_strides(shape), out(letters.size(), 0);
+    for (size_t d = 0; d < names.size(); ++d) out[letters.find(names[d])] += own[d];
+    return out;
+  };
+  std::vector<int64_t> space;
+  for (char letter : letters) space.push_back(extents[static_cast<unsigned char>(letter)]);
+  Tensor out(e.types[0]);
+  Index to = letter_strides(output, out.shape());
+  std::vector<Index> from;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    from.push_back(letter_strides(inputs[i], e.operands[i].shape()));
+  with_accumulator(e.operands[0].dtype(), e.operands.back().dtype(), out.dtype(),
+                   [&]<typename T>(T) {
+                     std::vector<std::vector<T>> values;
+                     for (const Tensor& operand : e.operands) values.push_back(widen<T>(operand));
+                     std::vector<T> sums(static_cast<size_t>(out.num_elements()));
+                     for_each_index(space, [&](const Index& index) {
+                       T product = values[0][static_cast<size_t>(dot(index, from[0]))];
+                       if (values.size() == 2)
+                         product = product * values[1][static_cast<size_t>(dot(index, from[1]))];
+                       sums[static_cast<size_t>(dot(index, to))] += product;
+                     });
+                     narrow(sums, out);
+                   });
+  return Tensors{std::move(out)};
+}
+
 constexpr HandlerRow kRows[] = {
     {OpKind::dot_general, evaluate_dot_general},
     {OpKind::dot, evaluate_dot},
+    {OpKind::einsum, evaluate_einsum},
+    {OpKind::unary_einsum, evaluate_einsum},
 };
 
 }  // namespace

@@ -96,18 +96,11 @@ Result<Tensors> evaluate_top_k(Evaluation& e) {
       Lanes lanes;
       load(operand.dtype(), operand.data() + (base + k) * width, 1, lanes);
       int64_t bits = lanes.i[0];
-      // One integer order for all classes: floats by totalOrder, with all NaNs on top and -0 equal
-      // to +0.
-      if (real) {
-        if (lanes.f[0] != lanes.f[0])
-          bits = INT64_MAX;
-        else if (lanes.f[0] == 0)
-          bits = 0;
-        else if (bits < 0)
-          bits ^= INT64_MAX;
-      } else if (!is_signed) {
+      // One integer order for all classes; floats by IEEE 754 totalOrder, so NaN is above infinity.
+      if (real && bits < 0)
+        bits ^= INT64_MAX;
+      else if (!real && !is_signed)
         bits = static_cast<int64_t>(lanes.u[0] ^ (uint64_t{1} << 63));
-      }
       keys[static_cast<size_t>(k)] = bits;
     }
     std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {

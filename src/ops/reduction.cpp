@@ -179,7 +179,7 @@ Result<Types> infer_top_k(const OpView& view) {
   const auto& a = std::get<TopKAttributes>(view.attributes);
   const Type& operand = view.operands[0];
   if (!operand.is_tensor() || operand.rank() == 0 ||
-      !(element_class(operand) & (kInteger | kFloat)))
+      !(element_class(operand) & (kBool | kInteger | kFloat)))
     return violation(view, 0,
                      "needs a tensor of numbers of rank 1 or more, found " + to_string(operand));
   if (a.k < 0 || (operand.shape.back() != kDynamic && a.k > operand.shape.back()))
