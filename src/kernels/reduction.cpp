@@ -9,10 +9,12 @@ namespace ullage {
 namespace {
 
 constexpr int64_t kBlockRows = 256;
-constexpr int64_t kBlockElements = 65536;  // of all results together; more are cut into blocks of fewer rows
-constexpr int64_t kStrip = 2048;           // columns one thread takes at least
+constexpr int64_t kBlockElements =
+    65536;                        // of all results together; more are cut into blocks of fewer rows
+constexpr int64_t kStrip = 2048;  // columns one thread takes at least
 
-// How well lanes along dimension d suit the loads: 1 for each that is contiguous, a half for each that does not move.
+// How well lanes along dimension d suit the loads: 1 for each that is contiguous, a half for each
+// that does not move.
 double contiguity(const LoopKernel& kernel, int d) {
   double score = 0;
   for (const ExprNode& node : kernel.expr.nodes) {
@@ -35,7 +37,10 @@ uint64_t identity_bits(OpKind combiner, DType dtype) {
   int width = bit_width(dtype);
   uint64_t ones = width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
   auto real = [dtype](uint64_t f32, uint64_t f64, uint64_t bf16, uint64_t f16) {
-    return dtype == DType::f64 ? f64 : dtype == DType::bf16 ? bf16 : dtype == DType::f16 ? f16 : f32;
+    return dtype == DType::f64    ? f64
+           : dtype == DType::bf16 ? bf16
+           : dtype == DType::f16  ? f16
+                                  : f32;
   };
   bool boolean = dtype == DType::i1;
   switch (combiner) {
@@ -48,7 +53,9 @@ uint64_t identity_bits(OpKind combiner, DType dtype) {
     case OpKind::maximum:
       if (is_float(dtype)) return real(0xff800000, 0xfff0000000000000, 0xff80, 0xfc00);
       if (boolean) return 0;
-      return is_signed_int(dtype) ? (width < 8 ? ~uint64_t{0} << (width - 1) : uint64_t{1} << (width - 1)) : 0;
+      return is_signed_int(dtype)
+                 ? (width < 8 ? ~uint64_t{0} << (width - 1) : uint64_t{1} << (width - 1))
+                 : 0;
     case OpKind::minimum:
       if (is_float(dtype)) return real(0x7f800000, 0x7ff0000000000000, 0x7f80, 0x7c00);
       if (boolean) return 1;
@@ -57,8 +64,10 @@ uint64_t identity_bits(OpKind combiner, DType dtype) {
       if (boolean) return 1;
       return is_signed_int(dtype) ? ~uint64_t{0} : ones;
     case OpKind::or_:
-    case OpKind::xor_: return 0;
-    default: break;
+    case OpKind::xor_:
+      return 0;
+    default:
+      break;
   }
   ULLAGE_CHECK(false, "a combiner without identity");
   return 0;
@@ -91,16 +100,19 @@ ReductionPlan plan_reduction(const LoopKernel& kernel) {
     plan.block_rows = std::max<int64_t>(rows, 1);
     return plan;
   }
-  bool along_rows = last_reduced >= 0 && (best_parallel < 0 || contiguity(kernel, last_reduced) > best_score);
+  bool along_rows =
+      last_reduced >= 0 && (best_parallel < 0 || contiguity(kernel, last_reduced) > best_score);
   // Short rows leave lanes idle and pay for combining them; lanes across many short rows do not.
-  if (reduced < 32 && best_parallel >= 0 && kernel.extents[static_cast<size_t>(best_parallel)] >= 16)
+  if (reduced < 32 && best_parallel >= 0 &&
+      kernel.extents[static_cast<size_t>(best_parallel)] >= 16)
     along_rows = false;
   plan.form = along_rows ? ReductionForm::rows : ReductionForm::columns;
   plan.lane_dim = along_rows ? last_reduced : best_parallel;
 
   int64_t row_elements = rows > 0 ? reduced / rows : 1;
   plan.block_rows = kBlockRows;
-  while (plan.block_rows > 1 && plan.block_rows * row_elements > kBlockElements) plan.block_rows /= 2;
+  while (plan.block_rows > 1 && plan.block_rows * row_elements > kBlockElements)
+    plan.block_rows /= 2;
   plan.blocks = (rows + plan.block_rows - 1) / plan.block_rows;
 
   int64_t units = parallel;

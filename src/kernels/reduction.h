@@ -1,17 +1,22 @@
-// The order in which a reduction combines its elements, fixed by the kernel alone: never by threads, pieces or budget.
+// The order in which a reduction combines its elements, fixed by the kernel alone: never by
+// threads, pieces or budget.
 //
-// A reduction with a known combiner goes through the first reduced dimension in blocks of `block_rows` rows, a power of two
-// up to 256. Each block (with all of the other reduced dimensions) is reduced on its own, starting from the combiner's
-// identity; the results of the blocks are then combined in order onto an accumulator that starts from the initial value.
-// So a piece of the first reduced dimension that starts at a multiple of 256 may continue from what earlier pieces left
-// in the output, with the same bits, as long as the output has the accumulator's dtype. Within a block:
-//   columns  lanes run across a parallel dimension; every lane combines its elements one by one, in row-major order
-//   rows     lanes run along the last reduced dimension: element j of a row goes to accumulator j mod 64; the 64 are then
+// A reduction with a known combiner goes through the first reduced dimension in blocks of
+// `block_rows` rows, a power of two up to 256. Each block (with all of the other reduced
+// dimensions) is reduced on its own, starting from the combiner's identity; the results of the
+// blocks are then combined in order onto an accumulator that starts from the initial value. So a
+// piece of the first reduced dimension that starts at a multiple of 256 may continue from what
+// earlier pieces left in the output, with the same bits, as long as the output has the
+// accumulator's dtype. Within a block:
+//   columns  lanes run across a parallel dimension; every lane combines its elements one by one, in
+//   row-major order rows     lanes run along the last reduced dimension: element j of a row goes to
+//   accumulator j mod 64; the 64 are then
 //            combined pairwise: four vectors of 16, then halves of the vector
-// A reduction with a general body (fold) combines element by element onto the initial value, in row-major order.
-// bf16 and f16 are accumulated in f32 and rounded once, at the end.
+// A reduction with a general body (fold) combines element by element onto the initial value, in
+// row-major order. bf16 and f16 are accumulated in f32 and rounded once, at the end.
 //
-// When there are too few results to occupy threads, blocks are reduced in parallel and their results wait in scratch.
+// When there are too few results to occupy threads, blocks are reduced in parallel and their
+// results wait in scratch.
 #pragma once
 
 #include <cstdint>

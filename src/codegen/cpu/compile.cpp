@@ -1,0 +1,129 @@
+#include "codegen/cpu/compile.h"
+
+#include <map>
+#include <unordered_map>
+
+#include "codegen/cpu/compiled_loop.h"
+#include "codegen/cpu/emit_kernels.h"
+#include "codegen/cpu/jit.h"
+#include "codegen/cpu/kernel_recipe.h"
+#include "support/check.h"
+
+namespace ullage {
+
+struct CpuCompiler::State {
+  CompileOptions options;
+  struct Entry {
+    KernelRecipe recipe;    // null `finish` for kernels without code
+    std::string unit_name;  // of the function it uses
+  };
+  std::unordered_map<const Kernel*, std::vector<std::string>> names;  // functions of each kernel
+  std::unordered_map<const Kernel*, KernelRecipe> recipes;
+  std::unordered_map<std::string, std::string> known;  // code key -> function name
+  std::vector<JitUnit> pending;
+  std::unordered_map<std::string, void*> addresses;
+  std::vector<std::shared_ptr<const JitCode>> code;
+  std::unordered_map<const Kernel*, std::shared_ptr<const CompiledKernel>> compiled;
+};
+
+CpuCompiler::CpuCompiler(CompileOptions options) : state_(std::make_unique<State>()) {
+  state_->options = options;
+}
+CpuCompiler::~CpuCompiler() = default;
+
+Status CpuCompiler::add(const KernelGraph& graph) {
+  std::vector<Diagnostic> problems;
+  for (const Kernel& kernel : graph.kernels) {
+    if (state_->names.contains(&kernel)) continue;
+    auto nested = [&](const std::shared_ptr<KernelGraph>& inner) {
+      if (!inner) return;
+      Status status = add(*inner);
+      if (!status)
+        problems.insert(problems.end(), status.diagnostics().begin(), status.diagnostics().end());
+    };
+    if (const auto* loop = kernel.get<WhileKernel>()) {
+      nested(loop->condition);
+      nested(loop->body);
+      continue;
+    }
+    if (const auto* conditional = kernel.get<CaseKernel>()) {
+      for (const auto& branch : conditional->branches) nested(branch);
+      continue;
+    }
+    if (kernel.get<BarrierKernel>()) continue;
+    Result<KernelRecipe> recipe = kernel_recipe(kernel, graph, host(state_->options.isa));
+    if (!recipe) {
+      problems.insert(problems.end(), recipe.diagnostics().begin(), recipe.diagnostics().end());
+      continue;
+    }
+    std::vector<std::string> names;
+    for (KernelRecipe::Code& code : recipe->functions) {
+      auto [at, fresh] =
+          state_->known.try_emplace(code.key, "k" + std::to_string(state_->known.size()));
+      if (fresh) state_->pending.push_back({at->second, std::move(code.emit), code.weight});
+      names.push_back(at->second);
+    }
+    state_->names[&kernel] = std::move(names);
+    state_->recipes[&kernel] = std::move(*recipe);
+  }
+  if (!problems.empty()) return problems;
+  return Ok{};
+}
+
+Status CpuCompiler::compile() {
+  Result<std::shared_ptr<const JitCode>> code = jit_compile(
+      state_->pending, {state_->options.threads, state_->options.isa, state_->options.print_ir});
+  if (!code) return code.diagnostics();
+  for (const JitUnit& unit : state_->pending)
+    state_->addresses[unit.name] = (*code)->find(unit.name);
+  state_->pending.clear();
+  state_->code.push_back(*code);
+  // All code of this compiler lives as long as any of its kernels.
+  auto owner = std::make_shared<std::vector<std::shared_ptr<const JitCode>>>(state_->code);
+  for (auto& [kernel, recipe] : state_->recipes) {
+    std::vector<void*> functions;
+    for (const std::string& name : state_->names[kernel])
+      functions.push_back(state_->addresses.at(name));
+    state_->compiled[kernel] = recipe.finish(functions, owner);
+  }
+  state_->recipes.clear();
+  return Ok{};
+}
+
+std::vector<std::shared_ptr<const CompiledKernel>> CpuCompiler::kernels(
+    const KernelGraph& graph) const {
+  std::vector<std::shared_ptr<const CompiledKernel>> result;
+  for (const Kernel& kernel : graph.kernels) {
+    auto found = state_->compiled.find(&kernel);
+    result.push_back(found == state_->compiled.end() ? nullptr : found->second);
+  }
+  return result;
+}
+
+size_t CpuCompiler::distinct() const {
+  return state_->known.size();
+}
+
+Result<std::vector<std::shared_ptr<const CompiledKernel>>> compile_kernels(
+    const KernelGraph& graph, const CompileOptions& options) {
+  CpuCompiler compiler(options);
+  if (Status status = compiler.add(graph); !status) return status.diagnostics();
+  if (Status status = compiler.compile(); !status) return status.diagnostics();
+  return compiler.kernels(graph);
+}
+
+Target cpu_target(int threads) {
+  const Host& machine = host();
+  // Rates per thread of the classes of machines met so far; they only weigh alternatives against
+  // each other.
+  double width = machine.vector_bytes / 64.0;
+  Target target;
+  target.threads = threads;
+  target.flops_per_second = 1.8e11 * width * threads;
+  target.vector_ops_per_second = 5e10 * width * threads;
+  target.bytes_per_second = 1.5e10 * (1 + 0.8 * (threads - 1));
+  target.kernel_seconds = 1e-6;
+  return target;
+}
+
+}  // namespace ullage

@@ -1,0 +1,135 @@
+// Building one LLVM function: the pieces that all emitters share. A value of the expression is
+// either a scalar or a vector of kLanes elements, and every function here accepts both: types
+// follow the operands. How dtypes are held: i1 as i1; i2, i4, ui2, ui4 as i8 that holds the value,
+// extended by its sign; bf16 and f16 as f32 that holds a value of theirs; everything else as
+// itself. Only codegen/cpu/emit_*.cpp include this header.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <string>
+#include <vector>
+
+#include "codegen/cpu/host.h"
+#include "codegen/cpu/loop_nest.h"
+#include "kernels/expr.h"
+
+// The namespace apart keeps LLVM's Value and Type from the IR's.
+namespace ullage::cpu {
+
+class Emit {
+ public:
+  Emit(llvm::Module& module, const Host& host)
+      : module(module), context(module.getContext()), host(host), b(context) {}
+
+  llvm::Module& module;
+  llvm::LLVMContext& context;
+  const Host& host;
+  llvm::IRBuilder<> b;
+  llvm::Function* function = nullptr;
+
+  // Element types: as held in registers, and as stored in buffers.
+  llvm::Type* held_type(DType dtype);
+  llvm::Type* memory_type(DType dtype);
+  llvm::VectorType* vector(llvm::Type* element) {
+    return llvm::FixedVectorType::get(element, kLanes);
+  }
+  llvm::Type* like(llvm::Value* shape, llvm::Type* element) {
+    return shape->getType()->isVectorTy() ? vector(element) : element;
+  }
+
+  // Constants of the type of `shape`.
+  llvm::Constant* real(llvm::Value* shape, double value) {
+    return llvm::ConstantFP::get(shape->getType(), value);
+  }
+  llvm::Constant* integer(llvm::Value* shape, int64_t value) {
+    return llvm::ConstantInt::get(shape->getType(), static_cast<uint64_t>(value), true);
+  }
+  llvm::Constant* i64(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
+
+  llvm::Value* splat(llvm::Value* scalar) { return b.CreateVectorSplat(kLanes, scalar); }
+  // lane numbers * stride, as a constant vector of the integer type.
+  llvm::Constant* lane_numbers(llvm::Type* integer_type, int64_t stride = 1);
+  llvm::Value* intrinsic(llvm::Intrinsic::ID id,
+                         llvm::ArrayRef<llvm::Value*> operands);  // overloaded on the first
+  llvm::Value* fma(llvm::Value* x, llvm::Value* y,
+                   llvm::Value* z);         // unfused where the host has none
+  llvm::Value* bits_of(llvm::Value* real);  // bitcast to integers of the same width
+  llvm::Value* as_real(llvm::Value* integer, llvm::Type* element);
+  // Coefficients of increasing degree, by Horner's rule.
+  llvm::Value* polynomial(llvm::Value* x, std::initializer_list<double> coefficients);
+  // Calls scalar function `name` of the runtime for each lane.
+  llvm::Value* call_per_lane(const std::string& name, llvm::ArrayRef<llvm::Value*> operands);
+
+  // A 2 KiB block of zeros that may be read in place of memory that must not be.
+  llvm::Value* zeros();
+
+  // for (i = from; i < to; i += step): calls body(i) with the insert point inside, and leaves it
+  // behind the loop.
+  template <typename Body>
+  void loop(llvm::Value* from, llvm::Value* to, int64_t step, const Body& body);
+  // The same with values carried from one iteration to the next: body(i, values) returns the next
+  // ones.
+  template <typename Body>
+  std::vector<llvm::Value*> loop_carrying(llvm::Value* from, llvm::Value* to, int64_t step,
+                                          std::vector<llvm::Value*> values, const Body& body);
+};
+
+// The operation of a node on its operands' held values. `operand_type` is the dtype of operand 0
+// (of operand 1 for select).
+llvm::Value* emit_operation(Emit& e, const ExprNode& node, DType operand_type,
+                            llvm::ArrayRef<llvm::Value*> operands);
+llvm::Value* emit_math(Emit& e, OpKind op, DType dtype, llvm::ArrayRef<llvm::Value*> operands);
+llvm::Value* emit_convert(Emit& e, llvm::Value* value, DType from, DType to);
+llvm::Value* emit_combine(Emit& e, OpKind combiner, DType dtype, llvm::Value* a, llvm::Value* b);
+
+// Rounds an f32 value to bf16 or f16 (still held as f32), wraps an integer of 2 or 4 bits; other
+// types are left alone.
+llvm::Value* emit_normalize(Emit& e, llvm::Value* value, DType dtype);
+llvm::Value* from_memory(Emit& e, llvm::Value* stored, DType dtype);
+llvm::Value* to_memory(Emit& e, llvm::Value* held, DType dtype);
+llvm::Constant* emit_constant(Emit& e, const ExprNode& node);
+
+template <typename Body>
+std::vector<llvm::Value*> Emit::loop_carrying(llvm::Value* from, llvm::Value* to, int64_t step,
+                                              std::vector<llvm::Value*> values, const Body& body) {
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock* head = llvm::BasicBlock::Create(context, "loop", function);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "after", function);
+  b.CreateCondBr(b.CreateICmpSLT(from, to), head, after);
+  b.SetInsertPoint(head);
+  llvm::PHINode* index = b.CreatePHI(from->getType(), 2);
+  index->addIncoming(from, before);
+  std::vector<llvm::PHINode*> carried;
+  for (llvm::Value* value : values) {
+    carried.push_back(b.CreatePHI(value->getType(), 2));
+    carried.back()->addIncoming(value, before);
+  }
+  std::vector<llvm::Value*> next = body(static_cast<llvm::Value*>(index),
+                                        std::vector<llvm::Value*>(carried.begin(), carried.end()));
+  llvm::BasicBlock* latch = b.GetInsertBlock();
+  llvm::Value* next_index =
+      b.CreateNSWAdd(index, llvm::ConstantInt::get(from->getType(), static_cast<uint64_t>(step)));
+  index->addIncoming(next_index, latch);
+  for (size_t i = 0; i < values.size(); ++i) carried[i]->addIncoming(next[i], latch);
+  b.CreateCondBr(b.CreateICmpSLT(next_index, to), head, after);
+  b.SetInsertPoint(after);
+  for (size_t i = 0; i < values.size(); ++i) {
+    llvm::PHINode* out = b.CreatePHI(values[i]->getType(), 2);
+    out->addIncoming(values[i], before);
+    out->addIncoming(next[i], latch);
+    values[i] = out;
+  }
+  return values;
+}
+
+template <typename Body>
+void Emit::loop(llvm::Value* from, llvm::Value* to, int64_t step, const Body& body) {
+  loop_carrying(from, to, step, {}, [&](llvm::Value* index, const std::vector<llvm::Value*>&) {
+    body(index);
+    return std::vector<llvm::Value*>();
+  });
+}
+
+}  // namespace ullage::cpu

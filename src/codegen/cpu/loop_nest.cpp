@@ -1,0 +1,233 @@
+#include "codegen/cpu/loop_nest.h"
+
+#include <cstring>
+
+#include "support/check.h"
+
+namespace ullage {
+
+int64_t LoopNest::elements() const {
+  int64_t total = 1;
+  for (int64_t extent : extents) total *= extent;
+  return total;
+}
+
+void remap(Affine& affine, const DimMap& map) {
+  std::vector<int64_t> coefficients(static_cast<size_t>(map.rank), 0);
+  for (size_t d = 0; d < affine.coefficients.size(); ++d)
+    if (map.target[d] >= 0 && map.leads[d])
+      coefficients[static_cast<size_t>(map.target[d])] = affine.coefficients[d];
+  affine.coefficients = std::move(coefficients);
+}
+
+void remap(Expr& expr, const DimMap& map) {
+  for (ExprNode& node : expr.nodes) remap(node.access.affine, map);
+}
+
+void remap(std::vector<KernelOutput>& outputs, const DimMap& map) {
+  for (KernelOutput& output : outputs) remap(output.store.affine, map);
+}
+
+int64_t affine_bound(const Affine& affine, const std::vector<int64_t>& extents) {
+  auto magnitude = [](int64_t v) { return v < 0 ? -v : v; };
+  int64_t bound = magnitude(affine.constant);
+  for (size_t d = 0; d < affine.coefficients.size(); ++d)
+    bound += magnitude(affine.coefficients[d]) * extents[d];
+  return bound;
+}
+
+// The coefficient of dimension d, where an empty list stands for zeros.
+static int64_t coefficient(const Affine& affine, int d) {
+  size_t at = static_cast<size_t>(d);
+  return at < affine.coefficients.size() ? affine.coefficients[at] : 0;
+}
+
+int best_vector_dim(const LoopNest& nest, const std::vector<int>& dims) {
+  int best = -1;
+  double best_score = 0;
+  for (int d : dims) {
+    double score = 0;
+    auto judge = [&](const Affine& affine, double weight) {
+      int64_t c = coefficient(affine, d);
+      if (c == 1)
+        score += weight;
+      else if (c == 0)
+        score += weight * 0.5;
+    };
+    for (const ExprNode& node : nest.expr.nodes)
+      if (node.kind == ExprNode::Kind::load) {
+        bool scalar = true;
+        for (int64_t c : node.access.affine.coefficients) scalar &= c == 0;
+        if (!scalar) judge(node.access.affine, 1);
+      }
+    for (const KernelOutput& output : nest.outputs) judge(output.store.affine, 1.5);
+    // A short vector dimension leaves lanes idle.
+    int64_t extent = nest.extents[static_cast<size_t>(d)];
+    if (extent < kLanes) score *= 0.1 + 0.9 * static_cast<double>(extent) / kLanes;
+    if (best < 0 || score >= best_score) best = d, best_score = score;
+  }
+  return best;
+}
+
+LoopNest make_loop_nest(const LoopKernel& kernel) {
+  size_t rank = kernel.extents.size();
+  ULLAGE_CHECK(kernel.roles.size() == rank && rank <= 64,
+               "one role per loop dimension, at most 64");
+  // Work on copies with full-length coefficient lists.
+  LoopNest nest;
+  nest.expr = kernel.expr;
+  nest.outputs = kernel.outputs;
+  auto pad = [rank](Affine& affine) { affine.coefficients.resize(rank, 0); };
+  for (ExprNode& node : nest.expr.nodes) pad(node.access.affine);
+  for (KernelOutput& output : nest.outputs) pad(output.store.affine);
+
+  DimMap map;
+  map.target.assign(rank, -1);
+  map.leads.assign(rank, false);
+  // Innermost to outermost: a dimension joins the one after it if every access agrees. Extents of
+  // merged dimensions accumulate, so the test is against the coefficient of the innermost of the
+  // group.
+  int group_first = -1;  // the old dimension whose coefficient leads the current group
+  int64_t group_extent = 1;
+  std::vector<int64_t> extents_reversed;
+  std::vector<LoopRole> roles_reversed;
+  std::vector<int64_t> scale(rank, 1);
+  auto joins = [&](size_t outer, int inner, int64_t inner_extent) {
+    auto agrees = [&](const Affine& affine) {
+      return affine.coefficients[outer] ==
+             affine.coefficients[static_cast<size_t>(inner)] * inner_extent;
+    };
+    for (const ExprNode& node : nest.expr.nodes)
+      if (!agrees(node.access.affine)) return false;
+    for (const KernelOutput& output : nest.outputs)
+      if (!agrees(output.store.affine)) return false;
+    return true;
+  };
+  for (size_t i = rank; i-- > 0;) {
+    if (kernel.extents[i] == 1) continue;
+    if (group_first >= 0 && roles_reversed.back() == kernel.roles[i] &&
+        joins(i, group_first, group_extent)) {
+      scale[i] = group_extent;
+      group_extent *= kernel.extents[i];
+      extents_reversed.back() = group_extent;
+    } else {
+      group_first = static_cast<int>(i);
+      group_extent = kernel.extents[i];
+      extents_reversed.push_back(group_extent);
+      roles_reversed.push_back(kernel.roles[i]);
+      map.leads[i] = true;
+    }
+    map.target[i] = static_cast<int>(extents_reversed.size()) - 1;
+  }
+  int groups = static_cast<int>(extents_reversed.size());
+  for (int& target : map.target)
+    if (target >= 0) target = groups - 1 - target;
+  map.rank = groups;
+  nest.dim_of = map.target;
+  nest.extents.assign(extents_reversed.rbegin(), extents_reversed.rend());
+  nest.roles.assign(roles_reversed.rbegin(), roles_reversed.rend());
+  remap(nest.expr, map);
+  remap(nest.outputs, map);
+  if (rank > 0 && kernel.roles[0] == LoopRole::parallel) {
+    nest.rows_dim = map.target[0];
+    nest.rows_scale = scale[0];
+  }
+  for (size_t i = 0; i < rank; ++i)
+    if (kernel.roles[i] == LoopRole::reduced) {
+      nest.reduced_dim = map.target[i];
+      nest.reduced_scale = scale[i];
+      break;
+    }
+
+  nest.small_index = true;
+  constexpr int64_t kSmall = int64_t{1} << 30;
+  for (const ExprNode& node : nest.expr.nodes) {
+    if (node.kind != ExprNode::Kind::index && node.kind != ExprNode::Kind::in_range) continue;
+    int64_t bound = affine_bound(node.access.affine, nest.extents);
+    if (node.kind == ExprNode::Kind::in_range)
+      bound = std::max(bound, std::max(std::abs(node.lower), std::abs(node.upper)));
+    if (bound >= kSmall) nest.small_index = false;
+  }
+
+  std::vector<int> parallel;
+  for (int d = 0; d < groups; ++d)
+    if (nest.roles[static_cast<size_t>(d)] == LoopRole::parallel) parallel.push_back(d);
+  if (!parallel.empty()) nest.vector_dim = best_vector_dim(nest, parallel);
+  for (int d = 0; d < groups; ++d)
+    if (d != nest.vector_dim) nest.order.push_back(d);
+  return nest;
+}
+
+std::vector<bool> needed_nodes(const Expr& expr, const std::vector<int32_t>& roots) {
+  std::vector<bool> needed(expr.nodes.size(), false);
+  for (int32_t root : roots)
+    if (root >= 0) needed[static_cast<size_t>(root)] = true;
+  for (size_t i = expr.nodes.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    const ExprNode& node = expr.nodes[i];
+    for (int32_t operand : node.operands)
+      if (operand >= 0) needed[static_cast<size_t>(operand)] = true;
+    if (node.guard >= 0) needed[static_cast<size_t>(node.guard)] = true;
+    for (const Access::Dynamic& dynamic : node.access.dynamic)
+      needed[static_cast<size_t>(dynamic.node)] = true;
+  }
+  return needed;
+}
+
+std::vector<uint64_t> dependences(const Expr& expr) {
+  std::vector<uint64_t> result(expr.nodes.size(), 0);
+  for (size_t i = 0; i < expr.nodes.size(); ++i) {
+    const ExprNode& node = expr.nodes[i];
+    uint64_t mask = 0;
+    for (int32_t operand : node.operands)
+      if (operand >= 0) mask |= result[static_cast<size_t>(operand)];
+    if (node.guard >= 0) mask |= result[static_cast<size_t>(node.guard)];
+    for (const Access::Dynamic& dynamic : node.access.dynamic)
+      mask |= result[static_cast<size_t>(dynamic.node)];
+    for (size_t d = 0; d < node.access.affine.coefficients.size(); ++d)
+      if (node.access.affine.coefficients[d] != 0) mask |= uint64_t{1} << d;
+    // A finished sum belongs to one element of the output: it depends on every dimension.
+    if (node.kind == ExprNode::Kind::accumulator) mask = ~uint64_t{0};
+    result[i] = mask;
+  }
+  return result;
+}
+
+void append_key(std::string& key, int64_t value) {
+  char bytes[sizeof value];
+  std::memcpy(bytes, &value, sizeof value);
+  key.append(bytes, sizeof value);
+}
+
+void append_key(std::string& key, const Access& access) {
+  append_key(key, access.affine.constant);
+  append_key(key, static_cast<int64_t>(access.affine.coefficients.size()));
+  for (int64_t c : access.affine.coefficients) append_key(key, c);
+  append_key(key, static_cast<int64_t>(access.dynamic.size()));
+  for (const Access::Dynamic& dynamic : access.dynamic) {
+    append_key(key, dynamic.node);
+    append_key(key, dynamic.stride);
+  }
+}
+
+void append_key(std::string& key, const Expr& expr) {
+  append_key(key, static_cast<int64_t>(expr.nodes.size()));
+  for (const ExprNode& node : expr.nodes) {
+    key.push_back(static_cast<char>(node.kind));
+    key.push_back(static_cast<char>(node.dtype));
+    append_key(key, static_cast<int64_t>(node.op));
+    key.push_back(static_cast<char>(node.direction));
+    key.push_back(static_cast<char>(node.compare_type));
+    append_key(key, node.precision.exponent_bits);
+    append_key(key, node.precision.mantissa_bits);
+    for (int32_t operand : node.operands) append_key(key, operand);
+    append_key(key, node.input);
+    append_key(key, node.guard);
+    append_key(key, node.access);
+    append_key(key, node.lower);
+    append_key(key, node.upper);
+    for (uint64_t bits : node.bits) append_key(key, static_cast<int64_t>(bits));
+  }
+}
+
+}  // namespace ullage

@@ -1,0 +1,129 @@
+// What generated code may call: the C library's double-precision functions and a few of our own.
+#include <math.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <unordered_map>
+
+#include "codegen/cpu/jit.h"
+
+extern "C" {
+// Conversions to and from f16 of the compiler's own library, for hosts without instructions for it.
+// Only their addresses are taken here.
+void __extendhfsf2();
+void __truncsfhf2();
+void __truncdfhf2();
+}
+
+namespace ullage {
+namespace {
+
+double logistic(double x) {
+  double exponential = std::exp(-std::fabs(x));
+  return (x < 0 ? exponential : 1.0) / (1.0 + exponential);
+}
+
+double log_gamma(double x) {
+  int sign = 0;
+  return lgamma_r(x, &sign);
+}
+
+// Upward recurrence to 10, then the asymptotic series; reflection for negative arguments.
+double digamma(double x) {
+  if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
+  if (x < 0) {
+    double fraction = x - std::floor(x);
+    if (fraction == 0) return std::numeric_limits<double>::quiet_NaN();
+    return digamma(1 - x) - M_PI / std::tan(M_PI * fraction);
+  }
+  double shift = 0;
+  for (; x < 10; x += 1) shift -= 1 / x;
+  double z = 1 / (x * x);
+  double series =
+      z *
+      (1.0 / 12 -
+       z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760))))));
+  return shift + std::log(x) - 0.5 / x - series;
+}
+
+// Winitzki's closed form as a start, then Newton steps with Halley's correction on erf or, near the
+// ends, erfc.
+double erf_inv(double y) {
+  double a = std::fabs(y);
+  if (!(a < 1))
+    return a == 1 ? std::copysign(std::numeric_limits<double>::infinity(), y)
+                  : std::numeric_limits<double>::quiet_NaN();
+  if (y == 0) return y;
+  double log_term = std::log1p(-a * a);
+  double t = 2 / (M_PI * 0.147) + log_term / 2;
+  double x = std::sqrt(std::sqrt(t * t - log_term / 0.147) - t);
+  for (int i = 0; i < 3; ++i) {
+    double excess = a < 0.5 ? std::erf(x) - a : (1 - a) - std::erfc(x);
+    double step = excess / (M_2_SQRTPI * std::exp(-x * x));
+    x -= step / (1 + x * step);
+  }
+  return std::copysign(x, y);
+}
+
+using Unary = double (*)(double);
+using Binary = double (*)(double, double);
+void* of(Unary function) {
+  return reinterpret_cast<void*>(function);
+}
+void* of(Binary function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+void* runtime_symbol(const std::string& name) {
+  static const std::unordered_map<std::string, void*> table = {
+      {"exp", of(static_cast<Unary>(::exp))},
+      {"expm1", of(static_cast<Unary>(::expm1))},
+      {"log", of(static_cast<Unary>(::log))},
+      {"log1p", of(static_cast<Unary>(::log1p))},
+      {"tanh", of(static_cast<Unary>(::tanh))},
+      {"sin", of(static_cast<Unary>(::sin))},
+      {"cos", of(static_cast<Unary>(::cos))},
+      {"tan", of(static_cast<Unary>(::tan))},
+      {"cbrt", of(static_cast<Unary>(::cbrt))},
+      {"erf", of(static_cast<Unary>(::erf))},
+      {"erfc", of(static_cast<Unary>(::erfc))},
+      {"acos", of(static_cast<Unary>(::acos))},
+      {"acosh", of(static_cast<Unary>(::acosh))},
+      {"asin", of(static_cast<Unary>(::asin))},
+      {"asinh", of(static_cast<Unary>(::asinh))},
+      {"atan", of(static_cast<Unary>(::atan))},
+      {"atanh", of(static_cast<Unary>(::atanh))},
+      {"sinh", of(static_cast<Unary>(::sinh))},
+      {"cosh", of(static_cast<Unary>(::cosh))},
+      {"pow", of(static_cast<Binary>(::pow))},
+      {"atan2", of(static_cast<Binary>(::atan2))},
+      {"fmod", of(static_cast<Binary>(::fmod))},
+      // What the code generator calls where the processor has no rounding instructions.
+      {"trunc", of(static_cast<Unary>(::trunc))},
+      {"floor", of(static_cast<Unary>(::floor))},
+      {"ceil", of(static_cast<Unary>(::ceil))},
+      {"roundeven", of(static_cast<Unary>(::roundeven))},
+      {"truncf", reinterpret_cast<void*>(static_cast<float (*)(float)>(::truncf))},
+      {"floorf", reinterpret_cast<void*>(static_cast<float (*)(float)>(::floorf))},
+      {"ceilf", reinterpret_cast<void*>(static_cast<float (*)(float)>(::ceilf))},
+      {"roundevenf", reinterpret_cast<void*>(static_cast<float (*)(float)>(::roundevenf))},
+      {"__extendhfsf2", reinterpret_cast<void*>(&__extendhfsf2)},
+      {"__truncsfhf2", reinterpret_cast<void*>(&__truncsfhf2)},
+      {"__truncdfhf2", reinterpret_cast<void*>(&__truncdfhf2)},
+      {"memcpy",
+       reinterpret_cast<void*>(static_cast<void* (*)(void*, const void*, size_t)>(::memcpy))},
+      {"memset", reinterpret_cast<void*>(static_cast<void* (*)(void*, int, size_t)>(::memset))},
+      {"ullage_logistic", of(static_cast<Unary>(logistic))},
+      {"ullage_lgamma", of(static_cast<Unary>(log_gamma))},
+      {"ullage_digamma", of(static_cast<Unary>(digamma))},
+      {"ullage_erf_inv", of(static_cast<Unary>(erf_inv))},
+  };
+  auto found = table.find(name);
+  return found == table.end() ? nullptr : found->second;
+}
+
+}  // namespace ullage

@@ -1,0 +1,12 @@
+# LLVM, as a shared library. llvm-config-22 knows where the distribution keeps it.
+find_program(LLVM_CONFIG_PROGRAM NAMES llvm-config-22 llvm-config)
+set(llvm_hint "")
+if(LLVM_CONFIG_PROGRAM)
+  execute_process(COMMAND ${LLVM_CONFIG_PROGRAM} --cmakedir OUTPUT_VARIABLE llvm_hint
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+find_package(LLVM 22.1 CONFIG REQUIRED HINTS ${llvm_hint})
+target_include_directories(ullage_codegen_cpu SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+separate_arguments(llvm_definitions NATIVE_COMMAND ${LLVM_DEFINITIONS})
+target_compile_definitions(ullage_codegen_cpu PRIVATE ${llvm_definitions})
+target_link_libraries(ullage_codegen_cpu PRIVATE LLVM)
