@@ -215,7 +215,7 @@ struct Module {
   SourceRange source(Location location) const;
 };
 
-// Calls f(op) for every operation in the region and in nested regions, outer before inner.
+// Calls f(op) for every operation in the region and in nested regions, the nested ones first.
 template <typename F>
 void walk(const Region& region, F&& f) {
   for (Op* op : region) {

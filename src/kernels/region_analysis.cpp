@@ -43,7 +43,12 @@ class Analyzer {
     return literal.splat || literal.type.num_elements() == 1;
   }
 
+  // The same bytes under another type.
   static bool is_bitcast(const Op& op) {
+    if (op.kind == OpKind::bitcast_convert) {
+      int from = bit_width(op.operand(0)->type.dtype), to = bit_width(op.result()->type.dtype);
+      return from != to && from >= 8 && to >= 8;
+    }
     return op.kind == OpKind::reshape && !is_unit_reshape(op.operand(0)->type, op.result()->type);
   }
 
@@ -67,6 +72,7 @@ class Analyzer {
       case OpKind::dynamic_update_slice:
         return operand == 0;
       case OpKind::reshape:
+      case OpKind::bitcast_convert:
         return is_bitcast(op) && !is_splat_value(op.operand(0));
       default:
         return !is_fusible(module_, op);
@@ -218,15 +224,42 @@ class Analyzer {
     return out;
   }
 
-  // Whether the leaf is needed later anyway, so that reading it again keeps nothing alive.
-  bool outlives(Value* leaf, Value* value) const {
+  // Whether the leaf is needed later anyway, by something else than `value`, so that reading it again keeps nothing alive.
+  bool outlives(Value* leaf, Value* value) {
     if (!defined_here(leaf)) return true;  // captured: lives as long as the region
     if (!leaf->op() && region_.parent()) return false;
     if (!leaf->op()) {
       const ArgumentInfo& argument = region_.function()->argument_info[leaf->index()];
-      if (!argument.donated) return true;
+      if (!argument.donated && !argument.aliases_output) return true;
     }
-    return last_use(leaf) >= last_use(value);
+    std::unordered_set<Op*> own;
+    collect_expression(value, own);
+    int64_t last = -1;
+    for (const Use* use = leaf->first_use(); use; use = use->next) {
+      Op* user = in_region(use->owner);
+      if (!own.contains(user)) last = std::max(last, reading_position(user));
+    }
+    return last >= last_use(value);
+  }
+
+  // The operations that compute `value` from its leaves.
+  void collect_expression(Value* value, std::unordered_set<Op*>& out) const {
+    if (!value->op() || out.size() > 256 || !out.insert(value->op()).second) return;
+    for (Value* operand : value->op()->operands())
+      if (!result_.stored.contains(operand) && defined_here(operand)) collect_expression(operand, out);
+  }
+
+  // Where an operation reads its operands if all that can be virtual is: at the last kernel that its result flows into.
+  int64_t reading_position(Op* op) {
+    if (auto it = reading_position_.find(op); it != reading_position_.end()) return it->second;
+    int64_t position = position_.at(op);
+    bool flows = is_fusible(module_, *op) && !is_bitcast(*op);
+    for (Value* result : op->results()) flows = flows && !forced_.contains(result);
+    if (flows)
+      for (Value* result : op->results())
+        for (const Use* use = result->first_use(); use; use = use->next)
+          position = std::max(position, reading_position(in_region(use->owner)));
+    return reading_position_[op] = position;
   }
 
   int64_t last_use(const Value* value) const {
@@ -237,7 +270,7 @@ class Analyzer {
   }
 
   // Large leaves whose last reader would otherwise come before `value` is read.
-  size_t kept_alive(Value* value, const Info& combined) const {
+  size_t kept_alive(Value* value, const Info& combined) {
     size_t count = 0;
     for (Value* leaf : combined.leaves)
       if (leaf->type.bytes() > value->type.bytes() / 8 && leaf->type.bytes() > kSmallBytes &&
@@ -391,6 +424,7 @@ class Analyzer {
   std::unordered_map<Op*, int64_t> depth_;
   std::unordered_map<Value*, Info> info_;
   std::unordered_map<const Function*, double> call_cost_;
+  std::unordered_map<Op*, int64_t> reading_position_;
   std::unordered_set<Op*> in_cluster_;
   std::vector<int64_t> kernels_;  // positions of products so far
 };

@@ -1,7 +1,5 @@
 // Counted loops: recognising them, unrolling tiny ones, and making invariant carried values plain
 // captures.
-#include <algorithm>
-
 #include "normalize/normalize.h"
 #include "normalize/rewrite.h"
 
@@ -190,8 +188,7 @@ Status capture_invariants(Module& module, const NormalizeOptions&) {
     walk(function->body(), [&](Op* op) {
       if (op->kind == OpKind::while_) loops.push_back(op);
     });
-    // Outer loops first: what is captured there is invariant further in.
-    std::reverse(loops.begin(), loops.end());
+    // Inner loops come first; an outer loop then takes them along when it is made anew.
     for (Op* loop : loops) {
       Region& condition = loop->nested(0);
       Region& body = loop->nested(1);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "interp/interpreter.h"
+#include "interp/interpret.h"
 #include "normalize/rewrite.h"
 
 namespace ullage {
@@ -94,26 +94,26 @@ std::optional<Literal> fold(const Op& op, const NormalizeOptions& options) {
       std::vector<std::byte> bytes(literal->element(0),
                                    literal->element(0) + storage_bytes(literal->type.dtype));
       Type scalar = Type::tensor(literal->type.dtype, {});
-      operands.push_back(Tensor::from_literal(Literal::make(scalar, bytes, true)));
+      operands.push_back(Tensor::from(Literal::make(scalar, bytes, true)));
       values.push_back(scratch.body().add_argument(scalar));
     }
     Type scalar = Type::tensor(type.dtype, {});
     Op* one = scratch.create(scratch.body(), op.kind, values, {&scalar, 1}, op.attributes);
     Result<std::vector<Tensor>> result = evaluate(*one, operands);
     if (!result) return {};
-    std::span<const std::byte> bytes = (*result)[0].data();
-    return Literal::make(type, {bytes.begin(), bytes.end()}, true);
+    const Tensor& folded = (*result)[0];
+    return Literal::make(type, {folded.data(), folded.data() + folded.size_bytes()}, true);
   }
   if (type.bytes() > options.fold_limit_bytes) return {};
   for (Value* operand : op.operands()) {
     const Literal* literal = constant_value(operand);
     if (literal->type.bytes() > options.fold_limit_bytes) return {};
-    operands.push_back(Tensor::from_literal(*literal));
+    operands.push_back(Tensor::from(*literal));
   }
   Result<std::vector<Tensor>> result = evaluate(op, operands);
   if (!result) return {};
-  std::span<const std::byte> bytes = (*result)[0].data();
-  return Literal::make(type, {bytes.begin(), bytes.end()});
+  const Tensor& folded = (*result)[0];
+  return Literal::make(type, {folded.data(), folded.data() + folded.size_bytes()});
 }
 
 // reshape(reshape(x)) reads x; the same for nested conversions that lose nothing is left alone

@@ -1,0 +1,31 @@
+// Dumps: numbered text files after each phase, for people. A phase that changed nothing writes no file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/ir.h"
+#include "plan/plan.h"
+
+namespace ullage {
+
+class Dumper {
+ public:
+  explicit Dumper(std::string directory) : directory_(std::move(directory)) {}
+  void write(std::string_view phase, const Module& module);
+  void write(std::string_view phase, const std::string& text);
+
+ private:
+  std::string directory_;
+  std::string last_;
+  int number_ = 0;
+};
+
+// The plan as text: buffers with addresses and lifetimes, then steps.
+std::string describe(const Plan& plan);
+
+// A copy of the module without optimization barriers, in which equal computations of the entry function are one: the
+// program before its author asked for recomputation.
+std::unique_ptr<Module> merge_recomputation(const Module& module);
+
+}  // namespace ullage

@@ -1,0 +1,37 @@
+// What `ullage run` and `ullage plan` do, without the printing: read a program, compile it, feed it, run it, judge it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/case_file.h"
+#include "driver/compile.h"
+#include "driver/json_output.h"
+#include "report/memory_report.h"
+
+namespace ullage {
+
+PlanReport plan_report(const std::string& program, const PlannedProgram& planned, double compile_seconds);
+RefusalReport refusal_report(const std::string& program, const PlannedProgram& planned);
+MemoryReport memory_report(const PlannedProgram& planned);
+
+struct RunRequest {
+  std::optional<CaseFile> expectations;  // from --case: inputs by recipe, outputs to judge
+  std::vector<std::string> input_files;  // from --input
+  int64_t repeat = 1;
+  bool compare_interpreter = false;
+  std::string output_file;               // .npz, or empty
+};
+
+struct RunResult {
+  RunReport report;
+  std::optional<CheckResult> comparison;  // with the interpreter
+};
+
+// `planned` must have a plan. Arguments are written again before each step, outside the timed part.
+Result<RunResult> run_program(const std::string& name, PlannedProgram& planned, const CompileSettings& settings,
+                              const RunRequest& request, double seconds_so_far);
+
+}  // namespace ullage

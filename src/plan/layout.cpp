@@ -1,0 +1,280 @@
+// From a schedule to a plan: buffers for its slots and scratch, steps with their pieces, a time line through loops and
+// branches, and addresses from the packer.
+#include <algorithm>
+#include <unordered_map>
+
+#include "plan/pack.h"
+#include "plan/planner.h"
+#include "support/check.h"
+
+namespace ullage {
+
+namespace {
+
+using Nested = std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>;
+
+constexpr int64_t kAlignment = 64;
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+class Layout {
+ public:
+  Layout(const Target& target) : target_(target) {}
+
+  Plan run(const Schedule& schedule, const Profile& profile, const KernelCosts& costs, const Nested& nested,
+           std::optional<int64_t> capacity) {
+    plan_.main = block(schedule, profile, costs, nested, {});
+    for (int32_t b : plan_.main.outputs) plan_.buffers[static_cast<size_t>(b)].output = true;
+    for (int32_t b : resident_) plan_.buffers[static_cast<size_t>(b)].last = time_;
+    plan_.predicted_seconds = profile.seconds;
+    totals(schedule);
+    pack_buffers(capacity);
+    return std::move(plan_);
+  }
+
+ private:
+  int32_t add_buffer(PlanBuffer::Kind kind, int64_t bytes, int32_t first) {
+    PlanBuffer buffer;
+    buffer.kind = kind;
+    buffer.bytes = bytes;
+    buffer.first = buffer.last = first;
+    plan_.buffers.push_back(buffer);
+    return static_cast<int32_t>(plan_.buffers.size()) - 1;
+  }
+
+  void touch(int32_t buffer, int32_t time) {
+    PlanBuffer& b = plan_.buffers[static_cast<size_t>(buffer)];
+    b.first = std::min(b.first, time);
+    b.last = std::max(b.last, time);
+  }
+
+  // `arguments`: buffers of the arguments of a nested block; empty for the program itself.
+  PlanBlock block(const Schedule& schedule, const Profile& profile, const KernelCosts& costs, const Nested& nested,
+                  std::vector<int32_t> arguments) {
+    PlanBlock out;
+    out.graph = schedule.graph;
+    bool program = arguments.empty() && out.graph == schedule.graph && depth_ == 0;
+    std::vector<int32_t> buffer_of(profile.slots.size(), -1);
+    for (size_t a = 0; a < schedule.arguments.size(); ++a) {
+      int32_t x = schedule.arguments[a];
+      int32_t slot = profile.slot_of[static_cast<size_t>(x)];
+      if (program) {
+        int32_t b = new_slot_buffer(schedule, profile, slot, PlanBuffer::Kind::argument, 0);
+        if (profile.slots[static_cast<size_t>(slot)].pinned) resident_.push_back(b);
+        arguments.push_back(b);
+      }
+      buffer_of[static_cast<size_t>(slot)] = arguments[a];
+    }
+    out.arguments = arguments;
+    for (size_t s = 0; s < profile.slots.size(); ++s) {
+      const Slot& slot = profile.slots[s];
+      if (slot.first >= 0 || buffer_of[s] >= 0) continue;
+      int32_t b = new_slot_buffer(schedule, profile, static_cast<int32_t>(s), PlanBuffer::Kind::constant, 0);
+      resident_.push_back(b);
+      plan_.constants.push_back(b);
+      buffer_of[s] = b;
+    }
+    auto buffer = [&](int32_t x) -> int32_t {
+      int32_t slot = profile.slot_of[static_cast<size_t>(x)];
+      int32_t& b = buffer_of[static_cast<size_t>(slot)];
+      if (b < 0) b = new_slot_buffer(schedule, profile, slot, PlanBuffer::Kind::temporary, time_);
+      return b;
+    };
+    size_t next_copy = 0;
+    for (size_t e = 0; e < schedule.entries.size(); ++e) {
+      const Entry& entry = schedule.entries[e];
+      for (; next_copy < profile.copies.size() && profile.copies[next_copy].entry == static_cast<int32_t>(e); ++next_copy) {
+        const RequiredCopy& copy = profile.copies[next_copy];
+        out.steps.push_back(copy_step(buffer(copy.from), buffer(copy.to), schedule.instances[static_cast<size_t>(copy.to)].bytes));
+      }
+      if (schedule.kernel(entry).get<BarrierKernel>()) continue;
+      out.steps.push_back(step(schedule, entry, costs, nested, buffer));
+    }
+    for (int32_t x : schedule.outputs) out.outputs.push_back(buffer(x));
+    for (int32_t b : out.outputs) touch(b, time_);
+    return out;
+  }
+
+  int32_t new_slot_buffer(const Schedule& schedule, const Profile& profile, int32_t slot, PlanBuffer::Kind kind, int32_t first) {
+    const Slot& s = profile.slots[static_cast<size_t>(slot)];
+    int32_t b = add_buffer(kind, s.bytes, first);
+    const Instance& owner = schedule.instances[static_cast<size_t>(s.owner)];
+    PlanBuffer& out = plan_.buffers[static_cast<size_t>(b)];
+    out.graph = schedule.graph;
+    out.value = owner.value;
+    out.lower = owner.lower;
+    out.upper = owner.upper;
+    return b;
+  }
+
+  PlanStep copy_step(int32_t from, int32_t to, int64_t bytes) {
+    PlanStep step;
+    step.kind = PlanStep::Kind::copy;
+    step.time = step.end_time = time_++;
+    step.inputs = {from};
+    step.outputs = {to};
+    step.bytes = bytes;
+    touch(from, step.time);
+    touch(to, step.time);
+    return step;
+  }
+
+  template <typename BufferOf>
+  PlanStep step(const Schedule& schedule, const Entry& entry, const KernelCosts& costs, const Nested& nested, BufferOf& buffer) {
+    const Kernel& kernel = schedule.kernel(entry);
+    PlanStep out;
+    out.kernel = entry.kernel;
+    out.axis = entry.axis;
+    out.lower = entry.lower;
+    out.upper = entry.upper;
+    out.accumulate = entry.accumulate;
+    out.recomputed = entry.clone;
+    for (int32_t x : schedule.inputs(entry)) add_operand(out, out.inputs, schedule, x, buffer(x));
+    for (int32_t x : schedule.outputs_of(entry)) add_operand(out, out.outputs, schedule, x, buffer(x));
+    out.time = time_++;
+    if (auto it = nested.find(entry.kernel); it != nested.end()) {
+      if (const WhileKernel* loop = kernel.get<WhileKernel>()) loop_blocks(out, *loop, it->second);
+      else branch_blocks(out, it->second);
+    } else if (costs.extra_bytes[static_cast<size_t>(entry.kernel)] > 0) {
+      out.scratch = add_buffer(PlanBuffer::Kind::scratch, costs.extra_bytes[static_cast<size_t>(entry.kernel)], out.time);
+      PlanBuffer& scratch = plan_.buffers[static_cast<size_t>(out.scratch)];
+      scratch.graph = schedule.graph;
+      scratch.value = kernel.outputs.empty() ? -1 : kernel.outputs[0];
+    }
+    out.end_time = time_ - 1;
+    for (int32_t b : out.inputs) touch(b, out.time), touch(b, out.end_time);
+    for (int32_t b : out.outputs) touch(b, out.time), touch(b, out.end_time);
+    return out;
+  }
+
+  static void add_operand(PlanStep& step, std::vector<int32_t>& list, const Schedule& schedule, int32_t x, int32_t buffer) {
+    const Instance& instance = schedule.instances[static_cast<size_t>(x)];
+    list.push_back(buffer);
+    int64_t rows = instance.upper - instance.lower;
+    step.shift.push_back(instance.upper < 0 || rows == 0 ? 0 : instance.bytes / rows * instance.lower);
+  }
+
+  void loop_blocks(PlanStep& out, const WhileKernel& loop, const std::vector<std::unique_ptr<NestedSchedule>>& inner) {
+    out.kind = PlanStep::Kind::loop;
+    // The loop's results are its carried buffers; what it only reads stays where it is.
+    std::vector<int32_t> arguments = out.outputs;
+    for (size_t i = static_cast<size_t>(loop.carried); i < out.inputs.size(); ++i) arguments.push_back(out.inputs[i]);
+    ++depth_;
+    if (inner.size() > 1) {
+      const NestedSchedule& condition = *inner[1];
+      out.nested.resize(2);
+      out.nested[1] = block(condition.schedule, condition.profile, condition.costs, condition.nested, arguments);
+    } else {
+      out.nested.resize(1);
+    }
+    const NestedSchedule& body = *inner[0];
+    PlanBlock steps = block(body.schedule, body.profile, body.costs, body.nested, arguments);
+    std::vector<int64_t> bytes;
+    for (size_t i = 0; i < static_cast<size_t>(loop.carried); ++i)
+      bytes.push_back(body.schedule.instances[static_cast<size_t>(body.schedule.outputs[i])].bytes);
+    move_results(steps, out.outputs, bytes);
+    out.nested[0] = std::move(steps);
+    --depth_;
+  }
+
+  void branch_blocks(PlanStep& out, const std::vector<std::unique_ptr<NestedSchedule>>& inner) {
+    out.kind = PlanStep::Kind::branch;
+    std::vector<int32_t> arguments(out.inputs.begin() + 1, out.inputs.end());
+    ++depth_;
+    for (const auto& branch : inner) {
+      PlanBlock steps = block(branch->schedule, branch->profile, branch->costs, branch->nested, arguments);
+      std::vector<int64_t> bytes;
+      for (int32_t x : branch->schedule.outputs) bytes.push_back(branch->schedule.instances[static_cast<size_t>(x)].bytes);
+      move_results(steps, out.outputs, bytes);
+      out.nested.push_back(std::move(steps));
+    }
+    --depth_;
+  }
+
+  // Copies at the end of a block that bring its results to the buffers where they must be. A result that lies in another
+  // result's destination is saved first, so that the order of copies does not matter.
+  void move_results(PlanBlock& block, const std::vector<int32_t>& to, const std::vector<int64_t>& bytes) {
+    std::vector<int32_t> from = block.outputs;
+    for (size_t i = 0; i < from.size(); ++i) {
+      if (from[i] == to[i] || std::find(to.begin(), to.end(), from[i]) == to.end()) continue;
+      int32_t saved = add_buffer(PlanBuffer::Kind::temporary, bytes[i], time_);
+      plan_.buffers[static_cast<size_t>(saved)].graph = block.graph;
+      plan_.buffers[static_cast<size_t>(saved)].value = block.graph->outputs[i];
+      block.steps.push_back(copy_step(from[i], saved, bytes[i]));
+      from[i] = saved;
+    }
+    for (size_t i = 0; i < from.size(); ++i)
+      if (from[i] != to[i]) block.steps.push_back(copy_step(from[i], to[i], bytes[i]));
+    block.outputs = to;
+  }
+
+  void totals(const Schedule& schedule) {
+    const KernelGraph& graph = *schedule.graph;
+    std::vector<bool> is_argument(plan_.buffers.size(), false);
+    for (size_t a = 0; a < graph.arguments.size(); ++a) {
+      plan_.argument_bytes += graph.values[static_cast<size_t>(graph.arguments[a])].bytes;
+      is_argument[static_cast<size_t>(plan_.main.arguments[a])] = true;
+    }
+    for (size_t o = 0; o < graph.outputs.size(); ++o) {
+      int64_t bytes = graph.values[static_cast<size_t>(graph.outputs[o])].bytes;
+      plan_.output_bytes += bytes;
+      if (is_argument[static_cast<size_t>(plan_.main.outputs[o])]) plan_.alias_bytes += bytes;
+    }
+    for (int32_t b : plan_.constants) plan_.constant_bytes += plan_.buffers[static_cast<size_t>(b)].bytes;
+    for (const Entry& entry : schedule.entries) {
+      double flops = schedule.kernel(entry).flops * entry.fraction;
+      plan_.flops += flops;
+      if (entry.clone) plan_.recomputed_flops += flops;
+    }
+  }
+
+  void pack_buffers(std::optional<int64_t> capacity) {
+    std::vector<PackBuffer> items;
+    for (const PlanBuffer& b : plan_.buffers) {
+      PackBuffer item;
+      item.lower = b.first;
+      item.upper = b.last + 1;
+      item.size = aligned(b.bytes);
+      items.push_back(item);
+    }
+    PackOptions options;
+    options.capacity = capacity ? *capacity / kAlignment * kAlignment : -1;
+    options.node_limit = 200'000;
+    options.step_limit = 300'000'000;
+    PackResult packed = pack(items, options);
+    for (size_t i = 0; i < items.size(); ++i) plan_.buffers[i].offset = packed.offsets[i];
+    plan_.arena_bytes = packed.arena;
+    plan_.peak_bytes = packed.max_live;
+    find_peak();
+    // What the program needs beyond its arguments and results: at the worst moment everything counts once.
+    plan_.temp_bytes = plan_.arena_bytes - plan_.argument_bytes - plan_.constant_bytes - (plan_.output_bytes - plan_.alias_bytes);
+  }
+
+  void find_peak() {
+    std::vector<int64_t> change(static_cast<size_t>(time_) + 2, 0);
+    for (const PlanBuffer& b : plan_.buffers) {
+      change[static_cast<size_t>(b.first)] += aligned(b.bytes);
+      change[static_cast<size_t>(b.last) + 1] -= aligned(b.bytes);
+    }
+    int64_t live = 0, most = -1;
+    for (size_t t = 0; t < change.size(); ++t) {
+      live += change[t];
+      if (live > most) most = live, plan_.peak_time = static_cast<int32_t>(t);
+    }
+  }
+
+  const Target& target_;
+  Plan plan_;
+  std::vector<int32_t> resident_;  // buffers that exist to the end
+  int32_t time_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Plan lay_out(const Schedule& schedule, const Profile& profile, const KernelCosts& costs, const Nested& nested,
+             const Target& target, std::optional<int64_t> capacity) {
+  return Layout(target).run(schedule, profile, costs, nested, capacity);
+}
+
+}  // namespace ullage

@@ -1,0 +1,247 @@
+#include "plan/schedule.h"
+
+#include <algorithm>
+
+#include "support/check.h"
+
+namespace ullage {
+
+int32_t Schedule::add_instance(Instance instance) {
+  instances.push_back(instance);
+  return static_cast<int32_t>(instances.size()) - 1;
+}
+
+Entry Schedule::make_entry(KernelId kernel, std::span<const int32_t> inputs, std::span<const int32_t> outputs) {
+  Entry entry;
+  entry.kernel = kernel;
+  entry.first_operand = static_cast<int32_t>(operands.size());
+  operands.insert(operands.end(), inputs.begin(), inputs.end());
+  operands.insert(operands.end(), outputs.begin(), outputs.end());
+  return entry;
+}
+
+Schedule make_schedule(const KernelGraph& graph, std::span<const KernelId> order) {
+  Schedule schedule;
+  schedule.graph = &graph;
+  // Instance v is value v, to begin with.
+  for (size_t v = 0; v < graph.values.size(); ++v)
+    schedule.instances.push_back({static_cast<ValueId>(v), graph.values[v].bytes});
+  for (KernelId k : order) {
+    const Kernel& kernel = graph.kernels[static_cast<size_t>(k)];
+    schedule.entries.push_back(schedule.make_entry(k, kernel.inputs, kernel.outputs));
+  }
+  schedule.arguments = graph.arguments;
+  schedule.outputs = graph.outputs;
+  return schedule;
+}
+
+double Profile::excess(int64_t budget) const {
+  double total = 0;
+  for (int64_t bytes : memory) total += static_cast<double>(std::max<int64_t>(0, bytes - budget));
+  return total;
+}
+
+namespace {
+
+class Simulator {
+ public:
+  Simulator(const Schedule& schedule, const KernelCosts& costs, const Target& target, Scope scope)
+      : schedule_(schedule), costs_(costs), target_(target), scope_(scope) {}
+
+  Profile run() {
+    find_uses();
+    place_residents();
+    out_.memory.reserve(schedule_.entries.size());
+    for (size_t e = 0; e < schedule_.entries.size(); ++e) step(static_cast<int32_t>(e));
+    note(static_cast<int32_t>(schedule_.entries.size()) - 1, live_);
+    for (Slot& slot : out_.slots)
+      if (slot.last == kOpen) slot.last = static_cast<int32_t>(schedule_.entries.size());
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr int32_t kOpen = INT32_MAX;
+
+  void find_uses() {
+    size_t count = schedule_.instances.size();
+    out_.first_use.assign(count, -2);
+    out_.last_use.assign(count, -1);
+    out_.slot_of.assign(count, -1);
+    int32_t e = 0;
+    for (const Entry& entry : schedule_.entries) {
+      for (int32_t x : schedule_.inputs(entry)) out_.last_use[static_cast<size_t>(x)] = e;
+      for (int32_t x : schedule_.outputs_of(entry)) {
+        if (out_.first_use[static_cast<size_t>(x)] == -2) out_.first_use[static_cast<size_t>(x)] = e;
+        // A value written in pieces must stay until its last piece is there.
+        out_.last_use[static_cast<size_t>(x)] = std::max(out_.last_use[static_cast<size_t>(x)], e);
+      }
+      ++e;
+    }
+    for (int32_t x : schedule_.outputs) out_.last_use[static_cast<size_t>(x)] = e;
+  }
+
+  int32_t new_slot(int32_t x, int32_t first, bool pinned) {
+    Slot slot;
+    slot.bytes = schedule_.instances[static_cast<size_t>(x)].bytes;
+    slot.first = first;
+    slot.last = kOpen;
+    slot.owner = x;
+    slot.pinned = pinned;
+    out_.slots.push_back(slot);
+    users_.push_back(1);
+    int32_t number = static_cast<int32_t>(out_.slots.size()) - 1;
+    out_.slot_of[static_cast<size_t>(x)] = number;
+    live_ += slot.bytes;
+    return number;
+  }
+
+  void place_residents() {
+    const KernelGraph& graph = *schedule_.graph;
+    alias_.assign(graph.values.size(), -1);
+    for (size_t a = 0; a < schedule_.arguments.size(); ++a) {
+      int32_t x = schedule_.arguments[a];
+      out_.first_use[static_cast<size_t>(x)] = -1;
+      const ArgumentInfo& info = graph.argument_info[a];
+      new_slot(x, -1, !info.donated);
+      if (info.aliases_output && static_cast<size_t>(*info.aliases_output) < graph.outputs.size())
+        alias_[static_cast<size_t>(graph.outputs[static_cast<size_t>(*info.aliases_output)])] = x;
+    }
+    for (size_t v = 0; v < graph.values.size(); ++v) {
+      if (graph.values[v].kind != KernelValue::Kind::constant) continue;
+      out_.first_use[v] = -1;
+      new_slot(static_cast<int32_t>(v), -1, true);
+    }
+    // Arguments that nobody reads are dead from the start.
+    for (int32_t x : schedule_.arguments)
+      if (out_.last_use[static_cast<size_t>(x)] < 0) release(x, -1);
+  }
+
+  bool resident(const Slot& slot) const { return slot.pinned || (scope_ == Scope::body && slot.first < 0); }
+
+  void release(int32_t x, int32_t at) {
+    size_t s = static_cast<size_t>(out_.slot_of[static_cast<size_t>(x)]);
+    Slot& slot = out_.slots[s];
+    if (--users_[s] > 0 || resident(slot)) return;
+    slot.last = at;
+    live_ -= slot.bytes;
+  }
+
+  bool exclusive(int32_t x) const {
+    size_t s = static_cast<size_t>(out_.slot_of[static_cast<size_t>(x)]);
+    return !out_.slots[s].pinned && users_[s] == 1;
+  }
+
+  // The input whose buffer the output takes, or -1.
+  int32_t in_place_source(const Entry& entry, int32_t e, int32_t output, bool& required, int32_t& required_input) {
+    const Kernel& kernel = schedule_.kernel(entry);
+    std::span<const int32_t> inputs = schedule_.inputs(entry);
+    int32_t y = schedule_.outputs_of(entry)[static_cast<size_t>(output)];
+    int32_t wanted = alias_[static_cast<size_t>(schedule_.instances[static_cast<size_t>(y)].value)];
+    int32_t best = -1;
+    for (const Kernel::InPlace& pair : kernel.in_place) {
+      if (pair.output != output) continue;
+      int32_t x = inputs[static_cast<size_t>(pair.input)];
+      if (pair.required) required = true, required_input = x;
+      if (out_.last_use[static_cast<size_t>(x)] != e || !exclusive(x) || taken(x)) continue;
+      if (schedule_.instances[static_cast<size_t>(x)].bytes != schedule_.instances[static_cast<size_t>(y)].bytes) continue;
+      if (reserved_by_other(x, y, entry)) continue;
+      if (best < 0 || x == wanted) best = x;
+    }
+    return best;
+  }
+
+  // Leave an argument's buffer to the output that is meant to be there, if that output is made by this entry too.
+  bool reserved_by_other(int32_t x, int32_t y, const Entry& entry) const {
+    for (int32_t other : schedule_.outputs_of(entry))
+      if (other != y && alias_[static_cast<size_t>(schedule_.instances[static_cast<size_t>(other)].value)] == x) return true;
+    return false;
+  }
+
+  bool taken(int32_t x) const { return std::find(taken_.begin(), taken_.end(), x) != taken_.end(); }
+
+  // The buffer of a loop's carried value, when its old content is dead and the new one is `y`.
+  int32_t carried_slot(int32_t y) const {
+    int32_t x = alias_[static_cast<size_t>(schedule_.instances[static_cast<size_t>(y)].value)];
+    if (scope_ != Scope::body || x < 0) return -1;
+    int32_t s = out_.slot_of[static_cast<size_t>(x)];
+    return users_[static_cast<size_t>(s)] == 0 && !out_.slots[static_cast<size_t>(s)].pinned ? s : -1;
+  }
+
+  void share(int32_t y, int32_t slot) {
+    out_.slot_of[static_cast<size_t>(y)] = slot;
+    ++users_[static_cast<size_t>(slot)];
+  }
+
+  void step(int32_t e) {
+    const Entry& entry = schedule_.entries[static_cast<size_t>(e)];
+    const Kernel& kernel = schedule_.kernel(entry);
+    std::span<const int32_t> inputs = schedule_.inputs(entry);
+    std::span<const int32_t> outputs = schedule_.outputs_of(entry);
+    bool barrier = kernel.get<BarrierKernel>() != nullptr;
+    taken_.clear();
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      int32_t y = outputs[o];
+      if (out_.slot_of[static_cast<size_t>(y)] >= 0) continue;  // a later piece of it
+      if (barrier) {
+        share(y, out_.slot_of[static_cast<size_t>(inputs[o])]);
+        continue;
+      }
+      bool required = false;
+      int32_t required_input = -1;
+      int32_t source = in_place_source(entry, e, static_cast<int32_t>(o), required, required_input);
+      if (source >= 0) {
+        taken_.push_back(source);
+        share(y, out_.slot_of[static_cast<size_t>(source)]);
+        continue;
+      }
+      int32_t carried = carried_slot(y);
+      if (carried >= 0) share(y, carried);
+      else new_slot(y, e, false);
+      if (required) {
+        out_.copies.push_back({e, required_input, y});
+        out_.seconds += static_cast<double>(schedule_.instances[static_cast<size_t>(y)].bytes) * 2 / target_.bytes_per_second;
+      }
+    }
+    note(e, live_ + costs_.extra_bytes[static_cast<size_t>(entry.kernel)]);
+    out_.memory.push_back(live_ + costs_.extra_bytes[static_cast<size_t>(entry.kernel)]);
+    double fixed = barrier ? 0 : target_.kernel_seconds;
+    out_.seconds += fixed + (costs_.seconds[static_cast<size_t>(entry.kernel)] - fixed) * entry.fraction + entry.overhead;
+    release_dead(e, inputs);
+    release_dead(e, outputs);
+  }
+
+  void release_dead(int32_t e, std::span<const int32_t> operands) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      int32_t x = operands[i];
+      if (out_.last_use[static_cast<size_t>(x)] != e) continue;
+      if (std::find(operands.begin(), operands.begin() + static_cast<ptrdiff_t>(i), x) !=
+          operands.begin() + static_cast<ptrdiff_t>(i))
+        continue;
+      release(x, e);
+    }
+  }
+
+  void note(int32_t e, int64_t bytes) {
+    if (bytes <= out_.peak) return;
+    out_.peak = bytes;
+    out_.peak_entry = e;
+  }
+
+  const Schedule& schedule_;
+  const KernelCosts& costs_;
+  const Target& target_;
+  Scope scope_;
+  Profile out_;
+  std::vector<int32_t> users_;  // live instances per slot
+  std::vector<int32_t> alias_;  // per value: the argument instance whose buffer it should end in
+  std::vector<int32_t> taken_;
+  int64_t live_ = 0;
+};
+
+}  // namespace
+
+Profile simulate(const Schedule& schedule, const KernelCosts& costs, const Target& target, Scope scope) {
+  return Simulator(schedule, costs, target, scope).run();
+}
+
+}  // namespace ullage

@@ -1,0 +1,291 @@
+#include "plan/validate.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace ullage {
+
+namespace {
+
+// What a buffer holds: rows [lower, upper) of a value of a graph; whole when upper < 0. A sum over a contracted dimension
+// that is not finished says how far it has come.
+struct Content {
+  const KernelGraph* graph = nullptr;
+  ValueId value = -1;
+  int64_t lower = 0, upper = -1;
+  bool partial_sum = false;
+  int64_t summed = 0;
+};
+
+class Validator {
+ public:
+  Validator(const Plan& plan, int64_t budget) : plan_(plan), budget_(budget) {}
+
+  std::vector<std::string> run() {
+    check_addresses();
+    contents_.resize(plan_.buffers.size());
+    const KernelGraph& graph = *plan_.main.graph;
+    for (size_t a = 0; a < graph.arguments.size(); ++a) set(plan_.main.arguments[a], {&graph, graph.arguments[a]});
+    for (int32_t b : plan_.constants) {
+      const PlanBuffer& buffer = plan_.buffers[index(b)];
+      set(b, {buffer.graph, buffer.value});
+      kept_.insert(b);
+    }
+    for (size_t a = 0; a < graph.arguments.size(); ++a)
+      if (!graph.argument_info[a].donated) kept_.insert(plan_.main.arguments[a]);
+    block(plan_.main);
+    for (size_t o = 0; o < graph.outputs.size(); ++o)
+      expect(plan_.main.outputs[o], graph, graph.outputs[o], 0, -1, "at the end");
+    return std::move(errors_);
+  }
+
+ private:
+  static size_t index(int32_t b) { return static_cast<size_t>(b); }
+
+  template <typename... Args>
+  void complain(fmt::format_string<Args...> format, Args&&... args) {
+    if (errors_.size() < 20) errors_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void check_addresses() {
+    if (budget_ >= 0 && plan_.arena_bytes > budget_) complain("arena of {} bytes above the budget of {}", plan_.arena_bytes, budget_);
+    struct Event {
+      int32_t time;
+      bool begin;
+      int32_t buffer;
+    };
+    std::vector<Event> events;
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const PlanBuffer& buffer = plan_.buffers[b];
+      if (buffer.bytes == 0) continue;
+      if (buffer.offset < 0 || buffer.offset + buffer.bytes > plan_.arena_bytes)
+        complain("buffer {} lies outside the arena", b);
+      if (buffer.offset % 64 != 0) complain("buffer {} is not aligned", b);
+      events.push_back({buffer.first, true, static_cast<int32_t>(b)});
+      events.push_back({buffer.last + 1, false, static_cast<int32_t>(b)});
+    }
+    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+      return a.time != b.time ? a.time < b.time : a.begin < b.begin;
+    });
+    std::map<int64_t, int32_t> live;  // by offset; they never overlap, so neighbours suffice
+    for (const Event& event : events) {
+      const PlanBuffer& buffer = plan_.buffers[index(event.buffer)];
+      if (!event.begin) {
+        auto it = live.find(buffer.offset);
+        if (it != live.end() && it->second == event.buffer) live.erase(it);
+        continue;
+      }
+      auto next = live.lower_bound(buffer.offset);
+      if (next != live.end() && next->first < buffer.offset + buffer.bytes)
+        complain("buffers {} and {} overlap at time {}", event.buffer, next->second, event.time);
+      if (next != live.begin()) {
+        auto prev = std::prev(next);
+        if (prev->first + plan_.buffers[index(prev->second)].bytes > buffer.offset)
+          complain("buffers {} and {} overlap at time {}", event.buffer, prev->second, event.time);
+      }
+      live.emplace(buffer.offset, event.buffer);
+    }
+  }
+
+  void set(int32_t b, Content content) { contents_[index(b)] = {content}; }
+
+  // A barrier's outputs are its inputs.
+  static ValueId canonical(const KernelGraph& graph, ValueId value) {
+    for (;;) {
+      KernelId producer = graph.values[index(value)].producer;
+      if (producer < 0 || !graph.kernels[index(producer)].get<BarrierKernel>()) return value;
+      const Kernel& barrier = graph.kernels[index(producer)];
+      size_t i = static_cast<size_t>(std::find(barrier.outputs.begin(), barrier.outputs.end(), value) - barrier.outputs.begin());
+      value = barrier.inputs[i];
+    }
+  }
+
+  // A buffer may be known under several names: a loop's argument is also the value that entered it.
+  bool holds(int32_t b, const KernelGraph& graph, ValueId value, int64_t lower, int64_t upper) const {
+    ValueId wanted = canonical(graph, value);
+    for (const Content& content : contents_[index(b)]) {
+      if (content.graph != &graph || content.partial_sum || canonical(graph, content.value) != wanted) continue;
+      if (content.upper < 0) return true;
+      if (upper >= 0 && content.lower <= lower && content.upper >= upper) return true;
+    }
+    return false;
+  }
+
+  void expect(int32_t b, const KernelGraph& graph, ValueId value, int64_t lower, int64_t upper, const std::string& where) {
+    if (!holds(b, graph, value, lower, upper))
+      complain("{}: buffer {} does not hold value {}{}", where, b, value, upper < 0 ? "" : fmt::format(" rows {} to {}", lower, upper));
+  }
+
+  void in_life(int32_t b, int32_t from, int32_t to, const std::string& where) {
+    const PlanBuffer& buffer = plan_.buffers[index(b)];
+    if (buffer.first > from || buffer.last < to) complain("{}: buffer {} is used outside its life", where, b);
+  }
+
+  void write(int32_t b, Content content, const std::string& where) {
+    if (kept_.contains(b)) complain("{}: buffer {} must not change", where, b);
+    set(b, content);
+  }
+
+  // Rows written one piece after another into a whole buffer become the whole value.
+  void write_rows(int32_t b, const KernelGraph& graph, ValueId value, const PlanStep& step, const std::string& where) {
+    if (kept_.contains(b)) complain("{}: buffer {} must not change", where, b);
+    Content* have = nullptr;
+    for (Content& content : contents_[index(b)])
+      if (content.graph == &graph && content.value == value && content.upper == step.lower) have = &content;
+    Content next{&graph, value, step.lower, step.upper};
+    if (have) next.lower = have->lower;
+    if (next.lower == 0 && next.upper == rows_of(graph, step)) next.upper = -1;
+    set(b, next);
+  }
+
+  static int64_t rows_of(const KernelGraph& graph, const PlanStep& step) {
+    const Kernel& kernel = graph.kernels[index(step.kernel)];
+    if (const DotKernel* dot = kernel.get<DotKernel>()) return step.axis == PieceAxis::rows ? dot->m[0] : dot->k[0];
+    if (const LoopKernel* loop = kernel.get<LoopKernel>()) {
+      for (size_t d = 0; d < loop->roles.size(); ++d)
+        if ((loop->roles[d] == LoopRole::parallel) == (step.axis == PieceAxis::rows)) return loop->extents[d];
+    }
+    if (kernel.get<RngKernel>()) return graph.values[index(kernel.outputs[1])].type.shape[0];
+    return -1;
+  }
+
+  void block(const PlanBlock& steps) {
+    for (const PlanStep& step : steps.steps) {
+      std::string where = fmt::format("step at time {}", step.time);
+      for (int32_t b : step.inputs) in_life(b, step.time, step.end_time, where);
+      for (int32_t b : step.outputs) in_life(b, step.time, step.end_time, where);
+      switch (step.kind) {
+        case PlanStep::Kind::copy:
+          if (kept_.contains(step.outputs[0])) complain("{}: buffer {} must not change", where, step.outputs[0]);
+          contents_[index(step.outputs[0])] = contents_[index(step.inputs[0])];
+          break;
+        case PlanStep::Kind::kernel:
+          kernel(*steps.graph, step, where);
+          break;
+        case PlanStep::Kind::loop:
+          loop(*steps.graph, step, where);
+          break;
+        case PlanStep::Kind::branch:
+          branch(*steps.graph, step, where);
+          break;
+      }
+    }
+  }
+
+  void kernel(const KernelGraph& graph, const PlanStep& step, const std::string& where) {
+    const Kernel& kernel = graph.kernels[index(step.kernel)];
+    if (step.scratch >= 0) {
+      in_life(step.scratch, step.time, step.time, where);
+      if (plan_.buffers[index(step.scratch)].bytes < kernel.scratch_bytes) complain("{}: too little scratch", where);
+    } else if (kernel.scratch_bytes > 0) {
+      complain("{}: scratch is missing", where);
+    }
+    bool piece = step.axis != PieceAxis::all;
+    if (step.axis == PieceAxis::contracted && step.lower % kDotBlock != 0)
+      complain("{}: a sum is cut at {}, inside a block", where, step.lower);
+    for (size_t i = 0; i < kernel.inputs.size(); ++i)
+      expect(step.inputs[i], graph, kernel.inputs[i], step.lower, piece ? step.upper : -1, where);
+    for (size_t o = 0; o < kernel.outputs.size(); ++o) {
+      bool permitted = false, starts_from_input = false;
+      for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+        for (const Kernel::InPlace& pair : kernel.in_place) {
+          bool this_pair = pair.output == static_cast<int32_t>(o) && pair.input == static_cast<int32_t>(i);
+          if (this_pair && step.inputs[i] == step.outputs[o]) permitted = true;
+          if (this_pair && pair.required) starts_from_input = holds(step.outputs[o], graph, kernel.inputs[i], 0, -1);
+        }
+      }
+      bool clash = std::find(step.inputs.begin(), step.inputs.end(), step.outputs[o]) != step.inputs.end();
+      if (clash && !permitted && !starts_from_input)
+        complain("{}: output {} overwrites an operand that the kernel reads elsewhere", where, o);
+      bool required = std::any_of(kernel.in_place.begin(), kernel.in_place.end(),
+                                  [o](const auto& p) { return p.required && p.output == static_cast<int32_t>(o); });
+      if (required && !starts_from_input) complain("{}: output {} does not start from its operand", where, o);
+    }
+    for (size_t o = 0; o < kernel.outputs.size(); ++o) {
+      int32_t b = step.outputs[o];
+      if (!piece) {
+        write(b, {&graph, kernel.outputs[o]}, where);
+      } else if (step.axis == PieceAxis::rows) {
+        if (kernel.get<RngKernel>() && o == 0) write(b, {&graph, kernel.outputs[o]}, where);
+        else write_rows(b, graph, kernel.outputs[o], step, where);
+      } else {
+        accumulate(b, graph, kernel.outputs[o], step, where);
+      }
+    }
+  }
+
+  void accumulate(int32_t b, const KernelGraph& graph, ValueId value, const PlanStep& step, const std::string& where) {
+    int64_t done = 0;
+    for (const Content& content : contents_[index(b)])
+      if (content.graph == &graph && content.value == value && content.partial_sum) done = content.summed;
+    if (step.accumulate != (step.lower > 0) || step.lower != (step.accumulate ? done : 0))
+      complain("{}: a sum goes on at {}, but stands at {}", where, step.lower, done);
+    Content next{&graph, value};
+    next.summed = step.upper;
+    next.partial_sum = step.upper < rows_of(graph, step);
+    write(b, next, where);
+  }
+
+  // Runs the body once on unknown carried values: what holds for one trip holds for all.
+  void loop(const KernelGraph& graph, const PlanStep& step, const std::string& where) {
+    const Kernel& kernel = graph.kernels[index(step.kernel)];
+    const WhileKernel& loop = *kernel.get<WhileKernel>();
+    size_t carried = static_cast<size_t>(loop.carried);
+    for (size_t i = 0; i < kernel.inputs.size(); ++i)
+      expect(i < carried ? step.outputs[i] : step.inputs[i], graph, kernel.inputs[i], 0, -1, where);
+    std::set<int32_t> kept = kept_;
+    for (size_t i = carried; i < step.inputs.size(); ++i) kept_.insert(step.inputs[i]);
+    for (size_t n = step.nested.size(); n-- > 0;) {  // condition first
+      const PlanBlock& inner = step.nested[n];
+      for (size_t a = 0; a < inner.graph->arguments.size(); ++a) name(inner.arguments[a], *inner.graph, inner.graph->arguments[a], a < carried);
+      block(inner);
+      for (size_t o = 0; o < inner.graph->outputs.size(); ++o)
+        expect(inner.outputs[o], *inner.graph, inner.graph->outputs[o], 0, -1, where + " (nested)");
+      if (n == 0)
+        for (size_t o = 0; o < carried; ++o)
+          if (inner.outputs[o] != step.outputs[o]) complain("{}: carried value {} does not return to its buffer", where, o);
+    }
+    kept_ = std::move(kept);
+    for (size_t o = 0; o < carried; ++o) write(step.outputs[o], {&graph, kernel.outputs[o]}, where);
+  }
+
+  void branch(const KernelGraph& graph, const PlanStep& step, const std::string& where) {
+    const Kernel& kernel = graph.kernels[index(step.kernel)];
+    for (size_t i = 0; i < kernel.inputs.size(); ++i) expect(step.inputs[i], graph, kernel.inputs[i], 0, -1, where);
+    for (const PlanBlock& inner : step.nested) {
+      std::set<int32_t> kept = kept_;
+      for (size_t a = 0; a < inner.graph->arguments.size(); ++a) {
+        name(inner.arguments[a], *inner.graph, inner.graph->arguments[a], false);
+        kept_.insert(inner.arguments[a]);
+      }
+      block(inner);
+      for (size_t o = 0; o < inner.graph->outputs.size(); ++o) {
+        expect(inner.outputs[o], *inner.graph, inner.graph->outputs[o], 0, -1, where + " (branch)");
+        if (inner.outputs[o] != step.outputs[o]) complain("{}: branch result {} is not in its buffer", where, o);
+      }
+      kept_ = std::move(kept);
+    }
+    for (size_t o = 0; o < kernel.outputs.size(); ++o) write(step.outputs[o], {&graph, kernel.outputs[o]}, where);
+  }
+
+  // The buffer's content gets another name (or, for a carried value, becomes something new).
+  void name(int32_t b, const KernelGraph& graph, ValueId value, bool replace) {
+    if (replace) contents_[index(b)].clear();
+    contents_[index(b)].push_back({&graph, value});
+  }
+
+  const Plan& plan_;
+  int64_t budget_;
+  std::vector<std::vector<Content>> contents_;
+  std::set<int32_t> kept_;  // buffers that must not change now
+  std::vector<std::string> errors_;
+};
+
+}  // namespace
+
+std::vector<std::string> validate(const Plan& plan, int64_t budget_bytes) { return Validator(plan, budget_bytes).run(); }
+
+}  // namespace ullage

@@ -1,0 +1,69 @@
+#include "compile_settings.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "driver/session.h"
+#include "syntax/reader.h"
+
+namespace ullage {
+
+namespace {
+
+// Shows the current phase on a terminal once compilation has taken two seconds, and wipes it at the end.
+class ProgressLine {
+ public:
+  void phase(std::string_view name) {
+    if (!isatty(STDERR_FILENO)) return;
+    if (std::chrono::steady_clock::now() - begin_ < std::chrono::seconds(2)) return;
+    fmt::print(stderr, "\r\033[Kcompiling: {}", name);
+    std::fflush(stderr);
+    shown_ = true;
+  }
+  ~ProgressLine() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool shown_ = false;
+};
+
+}  // namespace
+
+CompileSettings compile_settings(const VerbCall& call) {
+  CompileSettings settings;
+  settings.budget_bytes = call.options.number(Opt::memory_budget);
+  settings.threads = static_cast<int>(call.options.number(Opt::threads).value_or(std::max(1u, std::thread::hardware_concurrency())));
+  settings.disabled = call.options.list(Opt::disable);
+  settings.dump_dir = call.options.text(Opt::dump_dir);
+  settings.stop_after = call.options.text(Opt::to);
+  auto line = std::make_shared<ProgressLine>();
+  settings.progress = [line](std::string_view phase) { line->phase(phase); };
+  return settings;
+}
+
+Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call, const CompileSettings& settings) {
+  Result<std::string> text = read_program(call, call.operands[0]);
+  if (!text) return text.diagnostics();
+  Result<std::unique_ptr<Module>> module = read_text(*text, shown_path(call.operands[0]));
+  if (!module) return module.diagnostics();
+  return plan_program(std::move(*module), settings);
+}
+
+int refuse(const VerbCall& call, const PlannedProgram& planned) {
+  RefusalReport report = refusal_report(shown_path(call.operands[0]), planned);
+  if (call.options.flag(Opt::json)) {
+    fmt::print("{}", to_json(report));
+    return kExitOverBudget;
+  }
+  fmt::print(stderr, "{}", to_text(report));
+  for (const std::string& tried : planned.outcome.refusal.tried) fmt::print(stderr, "  tried: {}\n", tried);
+  return kExitOverBudget;
+}
+
+}  // namespace ullage

@@ -1,0 +1,20 @@
+// Options of the command line -> settings of the compiler, and the progress line that compilations of above two seconds
+// show on a terminal.
+#pragma once
+
+#include <memory>
+
+#include "driver/compile.h"
+#include "verbs.h"
+
+namespace ullage {
+
+CompileSettings compile_settings(const VerbCall& call);
+
+// Reads and plans the program of the verb's first operand.
+Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call, const CompileSettings& settings);
+
+// Prints why the budget cannot be met (exit code 2).
+int refuse(const VerbCall& call, const PlannedProgram& planned);
+
+}  // namespace ullage
