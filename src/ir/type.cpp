@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "support/check.h"
 
@@ -150,6 +152,15 @@ bool operator==(const Type& a, const Type& b) {
   return !a.quantized || *a.quantized == *b.quantized;
 }
 
+// The shortest decimal that reads back as the same number, with the point that MLIR wants.
+static std::string scale_string(double value) {
+  char buffer[32];
+  auto [end, code] = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  std::string text(buffer, end);
+  if (text.find('.') == std::string::npos) text.insert(std::min(text.find('e'), text.size()), ".0");
+  return text;
+}
+
 static std::string element_string(const Type& type) {
   if (type.quantized) {
     const Quantization& q = *type.quantized;
@@ -166,7 +177,7 @@ static std::string element_string(const Type& type) {
     if (q.dimension) out += "{";
     for (size_t i = 0; i < q.scales.size(); ++i) {
       if (i) out += ", ";
-      out += fmt::format("{:e}", q.scales[i]);
+      out += scale_string(q.scales[i]);
       if (q.zero_points[i] != 0) out += fmt::format(":{}", q.zero_points[i]);
     }
     if (q.dimension) out += "}";

@@ -1,5 +1,7 @@
 #include "syntax/float_formats.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -173,6 +175,23 @@ double float_value(DType dtype, uint64_t bits) {
   if (exponent == 0) return sign * std::ldexp(mantissa, 1 - f.bias - f.mantissa_bits);
   mantissa += static_cast<double>(uint64_t{1} << f.mantissa_bits);
   return sign * std::ldexp(mantissa, exponent - f.bias - f.mantissa_bits);
+}
+
+template <typename T>
+static std::string shortest(T value) {
+  char buffer[32];
+  auto [end, code] =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  std::string text(buffer, end);
+  if (text.find('.') == std::string::npos) text.insert(std::min(text.find('e'), text.size()), ".0");
+  return text;
+}
+
+std::string decimal(double value) {
+  return shortest(value);
+}
+std::string decimal(float value) {
+  return shortest(value);
 }
 
 bool is_finite(DType dtype, uint64_t bits) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "ir/type.h"
 
@@ -18,5 +19,9 @@ double float_value(DType dtype, uint64_t bits);
 bool overflows(DType dtype, double value);
 // True when the bits are neither infinity nor NaN.
 bool is_finite(DType dtype, uint64_t bits);
+
+// The shortest decimals that read back as the same number, with a point: "1.0e+00".
+std::string decimal(double value);
+std::string decimal(float value);
 
 }  // namespace ullage::syntax

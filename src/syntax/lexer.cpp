@@ -238,4 +238,11 @@ std::string quote(std::string_view text) {
   return out + "\"";
 }
 
+std::string symbol_text(std::string_view name) {
+  bool bare = !name.empty() && !is(name[0], kDigit) &&
+              std::all_of(name.begin(), name.end(),
+                          [](char c) { return is(c, kLetter | kDigit | kNamePunctuation); });
+  return "@" + (bare ? std::string(name) : quote(name));
+}
+
 }  // namespace ullage::syntax

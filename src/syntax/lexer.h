@@ -87,5 +87,7 @@ class Lexer {
 std::string unescape(std::string_view quoted);
 // The text as a string token, with quotes.
 std::string quote(std::string_view text);
+// @name, or @"name" where the name needs quotes.
+std::string symbol_text(std::string_view name);
 
 }  // namespace ullage::syntax

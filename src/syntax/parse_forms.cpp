@@ -389,9 +389,7 @@ Op* Parser::reduce_form(Region& region, OperationState& state) {
   const size_t inputs = state.operands.size();
   state.operands.insert(state.operands.end(), inits.begin(), inits.end());
   std::optional<OpKind> applies;
-  Position applies_at;
   if (accept_word("applies")) {
-    applies_at = token_.at;
     if (!at(Tok::word)) unexpected("the operation to apply");
     applies = op_kind(token_.text, token_.at);
     if (!failed_ && (info(*applies).operands != 2 || info(*applies).results != 1))
@@ -412,14 +410,13 @@ Op* Parser::reduce_form(Region& region, OperationState& state) {
   Region& body = *function_->add_region(op);
   if (applies) {
     Type scalar = scalar_of(state.operands.back().value->type);
-    Location where = text_location(applies_at);
-    Value* lhs = body.add_argument(scalar, where);
-    Value* rhs = body.add_argument(scalar, where);
+    Value* lhs = body.add_argument(scalar);
+    Value* rhs = body.add_argument(scalar);
     Value* both[] = {lhs, rhs};
-    Op* inner =
-        function_->create(body, *applies, both, {&scalar, 1}, empty_attributes(*applies), where);
+    Op* inner = function_->create(body, *applies, both, {&scalar, 1}, empty_attributes(*applies));
     Value* result[] = {inner->result()};
-    function_->create(body, OpKind::return_, result, {}, {}, where);
+    function_->create(body, OpKind::return_, result, {});
+    unplaced_.insert(op);
     return op;
   }
   expect_word("reducer");
@@ -486,6 +483,7 @@ Op* Parser::while_form(Region& region, OperationState& state) {
   if (accept_word("attributes")) dictionary(state.attributes);
   Op* op = create(region, state);
   if (failed_) return nullptr;
+  unplaced_.insert(op);
   for (std::string_view word : {"cond", "do"}) {
     expect_word(word);
     open_scope();
@@ -662,8 +660,7 @@ Op* Parser::manual_computation_form(Region& region, OperationState& state) {
   // The types follow the body, so the operation is made first.
   std::vector<Value*> operands;
   for (const Operand& operand : state.operands) operands.push_back(operand.value);
-  Op* op = function_->create(region, state.kind, operands, {}, empty_attributes(state.kind),
-                             text_location(state.at));
+  Op* op = function_->create(region, state.kind, operands, {}, empty_attributes(state.kind));
   Region& body = *function_->add_region(op);
   open_scope();
   expect(Tok::left_paren, "'('");

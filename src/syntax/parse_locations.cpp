@@ -112,16 +112,49 @@ Location Parser::text_location(Position at) {
   return module_->locations.add(std::move(data));
 }
 
-void Parser::trailing_location(Op* op) {
-  if (at_word("loc")) fixups_.push_back({op, nullptr, nullptr, location_reference()});
+// Also places what stands inside the operation but can have no location in the text: the arguments
+// of a loop, the body of a reduction that names the operation it applies.
+void Parser::trailing_location(Op* op, Position at) {
+  const bool given = at_word("loc");
+  const uint32_t node = given ? location_reference() : 0;
+  const Location here = given ? Location{} : text_location(at);
+  auto place = [&](Op* placed) {
+    if (given) {
+      fixups_.push_back({placed, nullptr, nullptr, node});
+      return;
+    }
+    placed->location = here;
+    for (Value* result : placed->results()) result->location = here;
+  };
+  auto place_arguments = [&](const Region& region) {
+    for (Value* value : region.arguments()) {
+      if (given)
+        fixups_.push_back({nullptr, value, nullptr, node});
+      else
+        value->location = here;
+    }
+  };
+  place(op);
+  if (op->kind == OpKind::while_ && unplaced_.contains(op))
+    for (size_t i = 0; i < op->num_regions(); ++i) place_arguments(op->nested(i));
+  if (op->kind == OpKind::reduce && unplaced_.contains(op)) {
+    place_arguments(op->nested());
+    for (Op* inner : op->nested()) place(inner);
+  }
 }
 
-void Parser::trailing_location(Value* value) {
-  if (at_word("loc")) fixups_.push_back({nullptr, value, nullptr, location_reference()});
+void Parser::trailing_location(Value* value, Position at) {
+  if (at_word("loc"))
+    fixups_.push_back({nullptr, value, nullptr, location_reference()});
+  else
+    value->location = text_location(at);
 }
 
-void Parser::trailing_location(Function* function) {
-  if (at_word("loc")) fixups_.push_back({nullptr, nullptr, function, location_reference()});
+void Parser::trailing_location(Function* function, Position at) {
+  if (at_word("loc"))
+    fixups_.push_back({nullptr, nullptr, function, location_reference()});
+  else
+    function->location = text_location(at);
 }
 
 bool Parser::skip_location() {

@@ -161,7 +161,6 @@ void Parser::function(Position where) {
   auto function = std::make_unique<Function>(symbol_name());
   if (failed_) return;
   function->is_public = is_public;
-  function->location = text_location(where);
   function_ = function.get();
   open_scope();
   expect(Tok::left_paren, "'('");
@@ -190,10 +189,7 @@ void Parser::function(Position where) {
     Value* value = function->add_argument(std::move(argument_type), std::move(info), {},
                                           std::string(name.substr(1)));
     define(name, {value, nullptr, 0, 1, argument_at});
-    if (at_word("loc"))
-      trailing_location(value);
-    else
-      value->location = text_location(argument_at);
+    trailing_location(value, argument_at);
   });
   if (accept(Tok::arrow)) {
     bool any = false;
@@ -226,7 +222,7 @@ void Parser::function(Position where) {
   advance();
   block(function->body(), OpKind::func_return);
   close_scope();
-  trailing_location(function.get());
+  trailing_location(function.get(), where);
   check_function_results(*function, function->body().terminator(), where);
   add_function(std::move(function), where);
   function_ = nullptr;
@@ -243,7 +239,6 @@ void Parser::generic_function(Position where) {
     expect(Tok::greater, "'>'");
   }
   auto function = std::make_unique<Function>(std::string());
-  function->location = text_location(where);
   function_ = function.get();
   expect(Tok::left_paren, "'('");
   if (!failed_ && at(Tok::right_paren))
@@ -253,7 +248,7 @@ void Parser::generic_function(Position where) {
   optional_dictionary(attributes);
   expect(Tok::colon, "':' and the type () -> ()");
   function_type();
-  trailing_location(function.get());
+  trailing_location(function.get(), where);
   const AttrEntry* name = find(attributes, "sym_name", AttrValue::Kind::string);
   const AttrEntry* signature = find(attributes, "function_type", AttrValue::Kind::type);
   if (!failed_ && (!name || !signature))
@@ -295,6 +290,10 @@ void Parser::generic_function(Position where) {
         function->result_extra.push_back(kept(entry.value.elements[i].entries));
     }
   }
+  bool any = false;
+  for (const NamedAttributes& attributes_of_result : function->result_extra)
+    any |= !attributes_of_result.empty();
+  if (!any) function->result_extra.clear();
   for (std::string_view used :
        {"sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs"})
     drop(attributes, used);

@@ -186,8 +186,8 @@ Op* Parser::create(Region& region, OperationState& state) {
   std::vector<Value*> operands;
   operands.reserve(state.operands.size());
   for (const Operand& operand : state.operands) operands.push_back(operand.value);
-  Op* op = function_->create(region, state.kind, operands, state.types.results,
-                             std::move(attributes), text_location(state.at));
+  Op* op =
+      function_->create(region, state.kind, operands, state.types.results, std::move(attributes));
   op->extra = std::move(extra);
   bool refers = state.kind == OpKind::call || state.kind == OpKind::composite ||
                 state.kind == OpKind::custom_call;
@@ -266,7 +266,7 @@ void Parser::operation(Region& region) {
   else
     unexpected("an operation");
   if (failed_ || !op) return;
-  trailing_location(op);
+  trailing_location(op, at_op);
   define_results(op, names, names.empty() ? start : names.front().at);
 }
 
@@ -289,7 +289,7 @@ Op* Parser::generic_operation(Region& region, Position at_op) {
   if (at(Tok::left_paren)) {
     std::vector<Value*> operands;
     for (const Operand& operand : state.operands) operands.push_back(operand.value);
-    op = function_->create(region, state.kind, operands, {}, {}, text_location(at_op));
+    op = function_->create(region, state.kind, operands, {});
     advance();
     list_until(Tok::right_paren, "')'",
                [&] { region_body(*function_->add_region(op), terminator_of(state.kind)); });
@@ -353,10 +353,7 @@ Value* Parser::region_argument(Region& region) {
   Type argument_type = type();
   if (failed_) return nullptr;
   Value* value = define_argument(region, name, where, std::move(argument_type));
-  if (at_word("loc"))
-    trailing_location(value);
-  else
-    value->location = text_location(where);
+  trailing_location(value, where);
   return value;
 }
 

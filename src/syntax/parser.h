@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/ir.h"
@@ -146,9 +147,9 @@ class Parser {
   LocationNode location_node();
   uint32_t location_reference();  // loc(...) to an index into location_nodes_
   Location text_location(Position at);
-  void trailing_location(Op* op);
-  void trailing_location(Value* value);
-  void trailing_location(Function* function);
+  void trailing_location(Op* op, Position at);
+  void trailing_location(Value* value, Position at);
+  void trailing_location(Function* function, Position at);
   bool skip_location();  // of something whose location is not kept
   void resolve_locations();
   Location resolve(const LocationNode& node);
@@ -261,7 +262,8 @@ class Parser {
   std::vector<LocationNode> location_nodes_;
   std::unordered_map<std::string_view, uint32_t> alias_nodes_;  // loc(#name) shares one node
   std::vector<Fixup> fixups_;
-  std::vector<uint64_t> location_sizes_;  // per location, positions it expands to
+  std::unordered_set<const Op*> unplaced_;  // operations whose regions take their location
+  std::vector<uint64_t> location_sizes_;    // per location, positions it expands to
 
   std::unordered_map<std::string_view, Definition> values_;
   std::vector<std::string_view> defined_;  // names in order of definition
