@@ -244,7 +244,8 @@ MatmulPlan plan_matmul(const MatmulProblem& problem, int threads, MatmulIsa isa)
     plan.columns_packing = MatmulPacking::in_place;
   }
 
-  const int64_t most_columns = code.kernel_columns * 32;
+  // Packed columns that stay in L2, which is larger where vectors are.
+  const int64_t most_columns = code.lanes == 16 ? 1024 : 256;
   const Shape at_least_one = {std::max<int64_t>(shape.batch, 1), std::max<int64_t>(shape.rows, 1),
                               std::max<int64_t>(shape.columns, 1), std::max<int64_t>(shape.k, 1)};
   const Tiles tiles = choose_tiles(plan, at_least_one, code, most_columns);
