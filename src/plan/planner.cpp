@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kMaxRecomputeCandidates = 24;
 constexpr size_t kMaxSplitCandidates = 6;
 constexpr int64_t kMaxPieces = 64;
+constexpr int kFloorRounds = 8;
 constexpr double kMinSeconds = 1e-7;  // so that free-looking moves are still counted
 
 std::string value_label(const KernelGraph& graph, ValueId id) {
@@ -57,6 +58,7 @@ struct Move {
   Schedule schedule;
   Profile profile;
   double score = 0;
+  double excess = 0;  // that is left
   PlanDecision decision;
 };
 
@@ -69,6 +71,7 @@ class Search {
   bool run(Schedule& schedule, Profile& profile, std::vector<PlanDecision>& decisions, int64_t budget) {
     while (profile.peak > budget && steps_ > 0) {
       std::optional<Move> best;
+      now_excess_ = excess(schedule, profile, budget);
       consider_splits(schedule, profile, budget, best);
       consider_recomputation(schedule, profile, budget, best);
       if (!best) return false;
@@ -82,6 +85,15 @@ class Search {
   }
 
  private:
+  // Bytes above the budget, summed over the kernels of the schedule; the pieces of a kernel weigh as much as the kernel. A
+  // little is added for the peak itself, so that of equal moves one at the peak is taken.
+  static double excess(const Schedule& schedule, const Profile& profile, int64_t budget) {
+    double total = 0.01 * static_cast<double>(std::max<int64_t>(0, profile.peak - budget));
+    for (size_t e = 0; e < schedule.entries.size(); ++e)
+      total += static_cast<double>(std::max<int64_t>(0, profile.memory[e] - budget)) * schedule.entries[e].fraction;
+    return total;
+  }
+
   bool enabled(std::string_view move) const { return !options_.enabled || options_.enabled(move); }
 
   void consider(std::optional<Schedule> schedule, const Profile& now, int64_t budget, std::optional<Move>& best,
@@ -89,19 +101,13 @@ class Search {
     if (!schedule) return;
     steps_ -= static_cast<int64_t>(schedule->entries.size());
     Profile profile = simulate(*schedule, costs_, target_, Scope::program);
-    // What it saves is counted over the moments that both schedules have, so pieces do not count twice.
-    double gain = excess_per_entry(now, budget) - excess_per_entry(profile, budget);
+    double left = excess(*schedule, profile, budget);
+    double gain = now_excess_ - left;
     if (gain <= 0) return;
     double cost = std::max(kMinSeconds, profile.seconds - now.seconds);
     double score = gain / cost;
     if (best && score <= best->score) return;
-    best = Move{std::move(*schedule), std::move(profile), score, std::move(decision)};
-  }
-
-  // Excess weighted by time rather than by number of steps: pieces of a step weigh as much as the step.
-  double excess_per_entry(const Profile& profile, int64_t budget) const {
-    double top = static_cast<double>(std::max<int64_t>(0, profile.peak - budget));
-    return profile.excess(budget) / static_cast<double>(std::max<size_t>(1, profile.memory.size())) + top * 1e-3;
+    best = Move{std::move(*schedule), std::move(profile), score, left, std::move(decision)};
   }
 
   static size_t index(int32_t x) { return static_cast<size_t>(x); }
@@ -115,13 +121,25 @@ class Search {
         candidates.push_back(static_cast<int32_t>(x));
     keep_largest(schedule, candidates, kMaxSplitCandidates);
     for (int32_t x : candidates) {
-      if (schedule.instances[index(x)].bytes * 64 < profile.peak - budget && schedule.instances[index(x)].bytes < 65536) continue;
+      if (negligible(schedule, profile, x)) continue;
+      // The fewest pieces that bring the peak within the budget, or that halving no longer improves on.
+      std::optional<Move> chosen;
       for (int64_t pieces = 2; pieces <= kMaxPieces; pieces *= 2) {
         std::optional<Schedule> edited = split(schedule, profile, target_, x, pieces);
         if (!edited) break;
-        consider(std::move(edited), profile, budget, best, describe("split", schedule, x, fmt::format(" in {} pieces", pieces)));
+        std::optional<Move> one;
+        consider(std::move(edited), profile, budget, one, describe("split", schedule, x, fmt::format(" in {} pieces", pieces)));
+        if (!one || (chosen && one->excess > chosen->excess * 0.98)) break;
+        chosen = std::move(one);
+        if (chosen->profile.peak <= budget) break;
       }
+      if (chosen && (!best || chosen->score > best->score)) best = std::move(chosen);
     }
+  }
+
+  // Too small to make a difference at this size of program.
+  static bool negligible(const Schedule& schedule, const Profile& profile, int32_t x) {
+    return schedule.instances[index(x)].bytes * 4096 < profile.peak;
   }
 
   void consider_recomputation(const Schedule& schedule, const Profile& profile, int64_t budget, std::optional<Move>& best) {
@@ -137,7 +155,7 @@ class Search {
     std::vector<int32_t> candidates;
     for (size_t x = 0; x < schedule.instances.size(); ++x) {
       if (profile.first_use[x] < 0 || profile.first_use[x] >= at || profile.last_use[x] <= at) continue;
-      if (used_at[x] || next[x] <= at) continue;
+      if (used_at[x] || next[x] <= at || negligible(schedule, profile, static_cast<int32_t>(x))) continue;
       candidates.push_back(static_cast<int32_t>(x));
     }
     keep_largest(schedule, candidates, kMaxRecomputeCandidates);
@@ -165,6 +183,7 @@ class Search {
   const Target& target_;
   const PlanOptions& options_;
   int64_t& steps_;
+  double now_excess_ = 0;
 };
 
 }  // namespace
@@ -195,6 +214,21 @@ std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, boo
     target -= std::max<int64_t>(plan.arena_bytes - budget, 64);
   }
   return {};
+}
+
+// Aiming at nothing finds a low plan, not the lowest: what helps at one budget differs from what helps at another. So the
+// space between what no plan can go below and what was found is halved a number of times.
+void Planner::search_floor(const PlanOptions& options) {
+  int64_t impossible = lower_bound_;
+  for (int round = 0; round < kFloorRounds && impossible < floor_plan_->arena_bytes; ++round) {
+    int64_t target = impossible + (floor_plan_->arena_bytes - impossible) / 2;
+    int64_t before = floor_plan_->arena_bytes;
+    int64_t steps = options.step_limit / 4;
+    fit(options, target, false, steps);
+    if (merged_ && floor_plan_->arena_bytes > target) fit(options, target, true, steps);
+    if (floor_plan_->arena_bytes > target) impossible = target;
+    if (floor_plan_->arena_bytes == before && before - impossible < before / 256) break;
+  }
 }
 
 static std::vector<PlanObstacle> obstacles_of(const Plan& plan) {
@@ -258,6 +292,7 @@ PlanOutcome Planner::plan(const PlanOptions& options) {
     fit(options, 0, false, steps);
     steps = options.step_limit;
     if (merged_) fit(options, 0, true, steps);
+    search_floor(options);
     floor_searched_ = true;
   }
   if (floor_plan_->arena_bytes <= budget) {

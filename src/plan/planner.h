@@ -68,7 +68,7 @@ class Planner {
   std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged, int64_t& steps);
   Plan finish(const Candidate& candidate) const;
   Candidate start(bool from_merged) const;
-  void remember_floor(const Candidate& candidate, const Plan& plan);
+  void search_floor(const PlanOptions& options);
 
   const KernelGraph* as_written_;
   const KernelGraph* merged_;

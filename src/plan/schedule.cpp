@@ -35,12 +35,6 @@ Schedule make_schedule(const KernelGraph& graph, std::span<const KernelId> order
   return schedule;
 }
 
-double Profile::excess(int64_t budget) const {
-  double total = 0;
-  for (int64_t bytes : memory) total += static_cast<double>(std::max<int64_t>(0, bytes - budget));
-  return total;
-}
-
 namespace {
 
 class Simulator {

@@ -92,9 +92,6 @@ struct Profile {
   std::vector<int32_t> first_use;  // entry that makes the instance; -1 for arguments and constants
   std::vector<int32_t> last_use;   // last entry that reads it; entries.size() for outputs
   std::vector<RequiredCopy> copies;
-
-  // Bytes times entries above a budget: how far the schedule is from fitting.
-  double excess(int64_t budget) const;
 };
 
 // Instances for the arguments, constants and kernels of the graph in the given order of kernels.
