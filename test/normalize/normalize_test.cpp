@@ -1,0 +1,130 @@
+#include "normalize/normalize.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/verify.h"
+#include "syntax/reader.h"
+#include "syntax/writer.h"
+
+namespace ullage {
+namespace {
+
+std::unique_ptr<Module> normalized(const std::string& text) {
+  Result<std::unique_ptr<Module>> module = read_text(text, "test.mlir");
+  EXPECT_TRUE(module.ok()) << (module.ok() ? "" : to_string(module.diagnostics()));
+  Status verified = verify(**module);
+  EXPECT_TRUE(verified.ok()) << (verified.ok() ? "" : to_string(verified.diagnostics()));
+  EXPECT_TRUE(normalize(**module).ok());
+  Status again = verify(**module);
+  EXPECT_TRUE(again.ok()) << (again.ok() ? "" : to_string(again.diagnostics()));
+  return std::move(*module);
+}
+
+int count(const Module& module, OpKind kind) {
+  int found = 0;
+  for (const auto& function : module.functions)
+    walk(function->body(), [&](Op* op) { found += op->kind == kind; });
+  return found;
+}
+
+TEST(Normalize, InlinesCallsButNotPointwiseFunctions) {
+  auto module = normalized(R"(
+    func.func public @main(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>) -> tensor<4x4xf32> {
+      %0 = call @relu(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      %1 = call @product(%0, %w) : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+      return %1 : tensor<4x4xf32>
+    }
+    func.func private @relu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %c = stablehlo.constant dense<0.0> : tensor<f32>
+      %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+      %r = stablehlo.maximum %x, %b : tensor<4x8xf32>
+      return %r : tensor<4x8xf32>
+    }
+    func.func private @product(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>) -> tensor<4x4xf32> {
+      %r = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+      return %r : tensor<4x4xf32>
+    })");
+  EXPECT_EQ(count(*module, OpKind::call), 1);
+  EXPECT_NE(module->find("relu"), nullptr);
+  EXPECT_EQ(module->find("product"), nullptr);
+}
+
+TEST(Normalize, UnrollsTinyPointwiseLoops) {
+  auto module = normalized(R"(
+    func.func public @main(%x: tensor<64xui32>) -> tensor<64xui32> {
+      %0 = call @rounds(%x) : (tensor<64xui32>) -> tensor<64xui32>
+      return %0 : tensor<64xui32>
+    }
+    func.func private @rounds(%x: tensor<64xui32>) -> tensor<64xui32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<64xui32>
+      cond {
+        %n = stablehlo.constant dense<5> : tensor<i32>
+        %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %u = stablehlo.convert %j : (tensor<i32>) -> tensor<ui32>
+        %b = stablehlo.broadcast_in_dim %u, dims = [] : (tensor<ui32>) -> tensor<64xui32>
+        %w = stablehlo.xor %v, %b : tensor<64xui32>
+        stablehlo.return %j, %w : tensor<i32>, tensor<64xui32>
+      }
+      return %0#1 : tensor<64xui32>
+    })");
+  EXPECT_EQ(count(*module, OpKind::while_), 0);
+  EXPECT_EQ(count(*module, OpKind::xor_), 5);
+  EXPECT_EQ(count(*module, OpKind::call), 1);  // one pointwise node
+}
+
+TEST(Normalize, CountsLoopsAndCapturesInvariants) {
+  auto module = normalized(R"(
+    func.func public @main(%w: tensor<8x8xf32>, %x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+      %start = stablehlo.constant dense<10> : tensor<i32>
+      %0:3 = stablehlo.while(%i = %start, %a = %w, %v = %x) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
+      cond {
+        %n = stablehlo.constant dense<3> : tensor<i32>
+        %p = stablehlo.compare GE, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %two = stablehlo.constant dense<2> : tensor<i32>
+        %j = stablehlo.subtract %i, %two : tensor<i32>
+        %y = stablehlo.dot_general %v, %a, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+        stablehlo.return %j, %a, %y : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
+      }
+      return %0#1, %0#2 : tensor<8x8xf32>, tensor<8x8xf32>
+    })");
+  Op* loop = nullptr;
+  walk(module->entry()->body(), [&](Op* op) {
+    if (op->kind == OpKind::while_) loop = op;
+  });
+  ASSERT_NE(loop, nullptr);
+  EXPECT_EQ(loop->num_operands(), 2u);  // counter and %v
+  std::optional<CountedLoop> counted = counted_loop(*loop);
+  ASSERT_TRUE(counted.has_value());
+  EXPECT_EQ(counted->start, 10);
+  EXPECT_EQ(counted->step, -2);
+  EXPECT_EQ(counted->trip_count, 4);  // 10, 8, 6, 4
+  // The invariant result is the argument itself.
+  EXPECT_EQ(module->entry()->body().terminator()->operand(0), module->entry()->body().argument(0));
+}
+
+TEST(Normalize, FoldingKeepsSplatsSmall) {
+  auto module = normalized(R"(
+    func.func public @main() -> tensor<4096x4096xf32> {
+      %c = stablehlo.constant dense<2.0> : tensor<f32>
+      %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4096x4096xf32>
+      %s = stablehlo.multiply %b, %b : tensor<4096x4096xf32>
+      return %s : tensor<4096x4096xf32>
+    })");
+  Op* constant = module->entry()->body().terminator()->operand(0)->op();
+  ASSERT_EQ(constant->kind, OpKind::constant);
+  const Literal& literal = constant->as<ConstantAttributes>().value;
+  EXPECT_TRUE(literal.splat);
+  float value = 0;
+  std::memcpy(&value, literal.element(0), sizeof(value));
+  EXPECT_EQ(value, 4.0f);
+}
+
+}  // namespace
+}  // namespace ullage
