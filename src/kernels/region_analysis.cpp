@@ -5,6 +5,7 @@
 
 #include "kernels/expr.h"
 #include "kernels/expr_builder.h"
+#include "kernels/kernel_graph.h"
 
 namespace ullage {
 
@@ -367,7 +368,16 @@ class Analyzer {
     make_leaf(best_value);
   }
 
+  // A product that sums over the rows of both operands, as weight gradients do. It is what the planner cuts along the rows,
+  // and a sum that goes on from piece to piece has no place for an epilogue until it is finished.
+  static bool sums_over_rows(const Op& dot) {
+    const auto& attributes = dot.as<DotAttributes>();
+    if (attributes.lhs_contracting.empty() || attributes.lhs_contracting[0] != 0 || attributes.rhs_contracting[0] != 0) return false;
+    return dot.operand(0)->type.shape[0] >= 2 * kDotBlock;
+  }
+
   bool can_join(Op* op, Op* root, const std::unordered_set<Op*>& cluster) {
+    if (sums_over_rows(*root) && op->kind != OpKind::transpose && op->kind != OpKind::reshape) return false;
     if (!is_fusible(module_, *op) || op->num_results() != 1) return false;
     if (op->result()->type.num_elements() != root->result()->type.num_elements()) return false;
     switch (op->kind) {

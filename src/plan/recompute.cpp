@@ -21,14 +21,11 @@ class Closure {
     if (!clone_producer(x, 0)) return {};
     int32_t copy = made_.at(x);
     // This reader and all later ones use the copy.
-    for (size_t e = static_cast<size_t>(before_); e < out_.entries.size(); ++e) {
-      if (e == static_cast<size_t>(before_)) continue;
-      redirect(out_.entries[e], x, copy);
-    }
-    redirect(out_.entries[static_cast<size_t>(before_)], x, copy);
+    for (size_t e = static_cast<size_t>(before_); e < out_.entries.size(); ++e) redirect(out_.entries[e], x, copy);
     for (int32_t& output : out_.outputs)
       if (output == x) output = copy;
     out_.entries.insert(out_.entries.begin() + before_, clones_.begin(), clones_.end());
+    remove_dead_entries(out_);  // the first copy, if the new one has taken all its readers
     return std::move(out_);
   }
 

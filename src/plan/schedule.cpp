@@ -35,6 +35,20 @@ Schedule make_schedule(const KernelGraph& graph, std::span<const KernelId> order
   return schedule;
 }
 
+void remove_dead_entries(Schedule& schedule) {
+  std::vector<char> needed(schedule.instances.size(), 0);
+  for (int32_t x : schedule.outputs) needed[static_cast<size_t>(x)] = 1;
+  std::vector<Entry> kept;
+  for (size_t e = schedule.entries.size(); e-- > 0;) {
+    const Entry& entry = schedule.entries[e];
+    std::span<const int32_t> outputs = schedule.outputs_of(entry);
+    if (std::none_of(outputs.begin(), outputs.end(), [&](int32_t x) { return needed[static_cast<size_t>(x)] != 0; })) continue;
+    for (int32_t x : schedule.inputs(entry)) needed[static_cast<size_t>(x)] = 1;
+    kept.push_back(entry);
+  }
+  schedule.entries.assign(kept.rbegin(), kept.rend());
+}
+
 namespace {
 
 class Simulator {

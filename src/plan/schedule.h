@@ -99,6 +99,9 @@ Schedule make_schedule(const KernelGraph& graph, std::span<const KernelId> order
 
 Profile simulate(const Schedule& schedule, const KernelCosts& costs, const Target& target, Scope scope);
 
+// Drops entries whose results nobody reads any more.
+void remove_dead_entries(Schedule& schedule);
+
 // A move makes an edited copy of a schedule, or nothing where it does not apply.
 
 // Computes instance `x` again just before entry `before`, the first reader to see the copy (plan/recompute.cpp).

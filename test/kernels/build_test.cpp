@@ -1,0 +1,115 @@
+#include "kernels/build.h"
+
+#include "plan/small_programs.h"
+
+namespace ullage {
+namespace {
+
+template <typename Body>
+std::vector<const Kernel*> kernels_of(const KernelGraph& graph) {
+  std::vector<const Kernel*> out;
+  for (const Kernel& kernel : graph.kernels)
+    if (kernel.get<Body>()) out.push_back(&kernel);
+  return out;
+}
+
+TEST(BuildKernels, StoresOneActivationPerLayer) {
+  auto program = small_program(kTrainingStep);
+  // h is stored once: the maximum and the comparison are computed where they are read.
+  int large = 0;
+  for (const KernelValue& value : program->graph.values)
+    if (value.kind == KernelValue::Kind::result && value.bytes == 1024 * 2048 * 4) ++large;
+  EXPECT_EQ(large, 2) << to_string(program->graph);  // h and its cotangent
+  EXPECT_EQ(kernels_of<DotKernel>(program->graph).size(), 5u);
+  // The cotangent is the product's epilogue and may take the activation's buffer.
+  bool in_place = false;
+  for (const Kernel* dot : kernels_of<DotKernel>(program->graph)) in_place |= !dot->in_place.empty();
+  EXPECT_TRUE(in_place);
+}
+
+TEST(BuildKernels, UpdatesArePlacedInTheirArguments) {
+  auto program = small_program(kTrainingStep);
+  auto loops = kernels_of<LoopKernel>(program->graph);
+  ASSERT_EQ(loops.size(), 2u);
+  for (const Kernel* loop : loops) EXPECT_GE(loop->in_place.size(), 2u);  // over the weight or over the gradient
+}
+
+TEST(BuildKernels, TransposeOfAProductIsAStore) {
+  auto program = small_program(R"(
+    func.func public @main(%a: tensor<32x16xf32>, %b: tensor<16x48xf32>) -> tensor<48x32xf32> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<32x16xf32>, tensor<16x48xf32>) -> tensor<32x48xf32>
+      %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<32x48xf32>) -> tensor<48x32xf32>
+      return %1 : tensor<48x32xf32>
+    })");
+  ASSERT_EQ(program->graph.kernels.size(), 1u) << to_string(program->graph);
+  const DotKernel& dot = *program->graph.kernels[0].get<DotKernel>();
+  EXPECT_EQ(dot.outputs[0].store.affine.coefficients, (std::vector<int64_t>{1, 32}));
+}
+
+TEST(BuildKernels, SeveralOutputsInOnePass) {
+  auto program = small_program(R"(
+    func.func public @main(%m: tensor<512xf32> {tf.aliasing_output = 0 : i32}, %p: tensor<512xf32> {tf.aliasing_output = 1 : i32},
+                           %g: tensor<512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
+      %m1 = stablehlo.add %m, %g : tensor<512xf32>
+      %s = stablehlo.sqrt %m1 : tensor<512xf32>
+      %p1 = stablehlo.subtract %p, %s : tensor<512xf32>
+      return %m1, %p1 : tensor<512xf32>, tensor<512xf32>
+    })");
+  ASSERT_EQ(program->graph.kernels.size(), 1u) << to_string(program->graph);
+  EXPECT_EQ(program->graph.kernels[0].outputs.size(), 2u);
+}
+
+TEST(BuildKernels, RandomBitsAreNeverStored) {
+  auto program = small_program(R"(
+    func.func public @main(%k: tensor<ui64>, %x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> (tensor<f32>, tensor<f32>) {
+      %i = stablehlo.iota dim = 0 : tensor<256x256xui64>
+      %b = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<ui64>) -> tensor<256x256xui64>
+      %h = stablehlo.multiply %i, %b : tensor<256x256xui64>
+      %s = stablehlo.convert %h : (tensor<256x256xui64>) -> tensor<256x256xf32>
+      %u = stablehlo.multiply %x, %s : tensor<256x256xf32>
+      %v = stablehlo.multiply %y, %s : tensor<256x256xf32>
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.reduce(%u init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<256x256xf32>, tensor<f32>) -> tensor<f32>
+      %1 = stablehlo.reduce(%v init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<256x256xf32>, tensor<f32>) -> tensor<f32>
+      return %0, %1 : tensor<f32>, tensor<f32>
+    })");
+  for (const KernelValue& value : program->graph.values) {
+    if (value.kind == KernelValue::Kind::result) {
+      EXPECT_EQ(value.bytes, 4);
+    }
+  }
+}
+
+TEST(BuildKernels, LoopsReadSlicesInPlace) {
+  auto program = small_program(R"(
+    func.func public @main(%w: tensor<4x64x64xf32>, %x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %0:2 = stablehlo.while(%i = %c, %v = %x) : tensor<i32>, tensor<8x64xf32>
+      cond {
+        %n = stablehlo.constant dense<4> : tensor<i32>
+        %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %z = stablehlo.constant dense<0> : tensor<i32>
+        %s = stablehlo.dynamic_slice %w, %i, %z, %z, sizes = [1, 64, 64] : (tensor<4x64x64xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x64xf32>
+        %m = stablehlo.reshape %s : (tensor<1x64x64xf32>) -> tensor<64x64xf32>
+        %y = stablehlo.dot_general %v, %m, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %j, %y : tensor<i32>, tensor<8x64xf32>
+      }
+      return %0#1 : tensor<8x64xf32>
+    })");
+  auto loops = kernels_of<WhileKernel>(program->graph);
+  ASSERT_EQ(loops.size(), 1u);
+  const WhileKernel& loop = *loops[0]->get<WhileKernel>();
+  EXPECT_EQ(loop.trip_count, 4);
+  for (const KernelValue& value : loop.body->values) {
+    if (value.kind == KernelValue::Kind::result) {
+      EXPECT_LE(value.bytes, 8 * 64 * 4);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ullage

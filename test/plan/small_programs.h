@@ -1,0 +1,61 @@
+// Small programs for tests of kernels and plans: read, verified, normalised, built.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "kernels/build.h"
+#include "normalize/normalize.h"
+#include "ops/verify.h"
+#include "syntax/reader.h"
+
+namespace ullage {
+
+struct SmallProgram {
+  std::unique_ptr<Module> module;
+  KernelGraph graph;
+  Target target;
+};
+
+inline std::unique_ptr<SmallProgram> small_program(const std::string& text) {
+  auto out = std::make_unique<SmallProgram>();
+  Result<std::unique_ptr<Module>> module = read_text(text, "test.mlir");
+  EXPECT_TRUE(module.ok()) << (module.ok() ? "" : to_string(module.diagnostics()));
+  out->module = std::move(*module);
+  Status verified = verify(*out->module);
+  EXPECT_TRUE(verified.ok()) << (verified.ok() ? "" : to_string(verified.diagnostics()));
+  EXPECT_TRUE(normalize(*out->module).ok());
+  Result<KernelGraph> graph = build_kernels(*out->module, *out->module->entry(), out->target);
+  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : to_string(graph.diagnostics()));
+  out->graph = std::move(*graph);
+  return out;
+}
+
+// A two-layer block, its gradient with respect to both weights, and a plain update of donated weights.
+inline const char* kTrainingStep = R"(
+func.func public @main(%w1: tensor<64x2048xf32> {tf.aliasing_output = 0 : i32},
+                       %w2: tensor<2048x64xf32> {tf.aliasing_output = 1 : i32},
+                       %x: tensor<1024x64xf32>) -> (tensor<64x2048xf32>, tensor<2048x64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %rate = stablehlo.constant dense<0.125> : tensor<f32>
+  %z = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<1024x2048xf32>
+  %h = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x2048xf32>) -> tensor<1024x2048xf32>
+  %r = stablehlo.maximum %h, %z : tensor<1024x2048xf32>
+  %y = stablehlo.dot_general %r, %w2, contracting_dims = [1] x [0] : (tensor<1024x2048xf32>, tensor<2048x64xf32>) -> tensor<1024x64xf32>
+  %gw2 = stablehlo.dot_general %r, %y, contracting_dims = [0] x [0] : (tensor<1024x2048xf32>, tensor<1024x64xf32>) -> tensor<2048x64xf32>
+  %gr = stablehlo.dot_general %y, %w2, contracting_dims = [1] x [1] : (tensor<1024x64xf32>, tensor<2048x64xf32>) -> tensor<1024x2048xf32>
+  %on = stablehlo.compare GT, %h, %z, FLOAT : (tensor<1024x2048xf32>, tensor<1024x2048xf32>) -> tensor<1024x2048xi1>
+  %gh = stablehlo.select %on, %gr, %z : tensor<1024x2048xi1>, tensor<1024x2048xf32>
+  %gw1 = stablehlo.dot_general %x, %gh, contracting_dims = [0] x [0] : (tensor<1024x64xf32>, tensor<1024x2048xf32>) -> tensor<64x2048xf32>
+  %rate1 = stablehlo.broadcast_in_dim %rate, dims = [] : (tensor<f32>) -> tensor<64x2048xf32>
+  %rate2 = stablehlo.broadcast_in_dim %rate, dims = [] : (tensor<f32>) -> tensor<2048x64xf32>
+  %d1 = stablehlo.multiply %gw1, %rate1 : tensor<64x2048xf32>
+  %d2 = stablehlo.multiply %gw2, %rate2 : tensor<2048x64xf32>
+  %n1 = stablehlo.subtract %w1, %d1 : tensor<64x2048xf32>
+  %n2 = stablehlo.subtract %w2, %d2 : tensor<2048x64xf32>
+  return %n1, %n2 : tensor<64x2048xf32>, tensor<2048x64xf32>
+})";
+
+}  // namespace ullage
