@@ -29,9 +29,11 @@ constexpr double computed_ns = 0.4;
 constexpr double expensive_ns = 2.0;
 constexpr double task_ns = 500;
 constexpr double worthwhile_chunk_ns = 10'000;
-// What tasks are balanced over. More than a machine of two cores needs, so that a late worker costs
-// little.
-constexpr double balanced_over = 8;
+// What tasks are balanced over, and how much of a task's time a smaller one is worth: a last task
+// may come late.
+constexpr double balanced_over = 4;
+constexpr double late_share = 0.04;
+constexpr int64_t least_chunks = 8;  // of many small tasks
 
 constexpr int64_t most_block_rows =
     144;  // with 256 of K: 147 KB, in L2 beside what streams through
@@ -126,7 +128,7 @@ Tiles choose_tiles(const MatmulPlan& plan, const Shape& shape, const MatmulCode&
                        task_ns * tiles.tasks;
       const double workers = std::clamp(tiles.total_ns / worthwhile_chunk_ns, 1.0, balanced_over);
       const double rounds = std::max(1.0, std::ceil(tiles.tasks / workers));
-      tiles.cost_ns = tiles.total_ns / tiles.tasks * rounds;
+      tiles.cost_ns = tiles.total_ns / tiles.tasks * (rounds + late_share);
       if (tiles.cost_ns < best.cost_ns) best = tiles;
     }
   }
@@ -253,8 +255,8 @@ MatmulPlan plan_matmul(const MatmulProblem& problem, int threads, MatmulIsa isa)
   plan.tile_columns = tiles.columns;
   const auto per_chunk =
       static_cast<int64_t>(worthwhile_chunk_ns * 2 / (tiles.total_ns / tiles.tasks));
-  plan.tasks_per_chunk = std::clamp<int64_t>(
-      per_chunk, 1, std::max<int64_t>(1, tiles.tasks / static_cast<int64_t>(balanced_over)));
+  plan.tasks_per_chunk =
+      std::clamp<int64_t>(per_chunk, 1, std::max<int64_t>(1, tiles.tasks / least_chunks));
   lay_out_scratch(plan, code, most_columns);
   return plan;
 }

@@ -182,6 +182,14 @@ struct Packed {
   const float* columns = nullptr;
 };
 
+// Asks for the rows that the next kernel reads in place for the first time. Past the last row this
+// fetches in vain.
+void fetch_rows(const float* rows, int64_t step, int64_t count, int64_t k) {
+  for (int64_t r = 0; r < count; ++r) {
+    for (int64_t i = 0; i < k; i += 16) __builtin_prefetch(rows + r * step + i);
+  }
+}
+
 // Multiplies packed rows by packed columns into the sums that begin at `sums.data`.
 void multiply_block(const Run& run, int64_t batch, Span rows, Span columns, Span k,
                     const Packed& packed, Sums sums, bool add) {
@@ -225,6 +233,7 @@ void multiply_block(const Run& run, int64_t batch, Span rows, Span columns, Span
       if (!interleaved && left > height && left < height + height / 2) count = (left + 1) / 2;
       call.a = interleaved ? row_data + r / height * run.plan.rows_panel : row_data + r * row_step;
       call.c = sums.data + r * sums.stride + c;
+      if (in_place && c == 0) fetch_rows(call.a + count * row_step, row_step, height, k.size());
       kernels[count - 1][vectors - 1](call);
       r += count;
     }
