@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "driver/session.h"
+#include "report/html_report.h"
+#include "support/file.h"
 #include "syntax/reader.h"
 
 namespace ullage {
@@ -53,6 +55,12 @@ Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call, const
   Result<std::unique_ptr<Module>> module = read_text(*text, shown_path(call.operands[0]));
   if (!module) return module.diagnostics();
   return plan_program(std::move(*module), settings);
+}
+
+Status write_html(const VerbCall& call, const PlannedProgram& planned, const MemoryReport& memory) {
+  std::string path = call.options.text(Opt::report);
+  if (path.empty()) return Ok{};
+  return write_file(path, to_html(memory, *planned.outcome.plan, planned.module->locations, "Memory of " + shown_path(call.operands[0])));
 }
 
 int refuse(const VerbCall& call, const PlannedProgram& planned) {

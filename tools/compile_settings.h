@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "driver/compile.h"
+#include "report/memory_report.h"
 #include "verbs.h"
 
 namespace ullage {
@@ -13,6 +14,9 @@ CompileSettings compile_settings(const VerbCall& call);
 
 // Reads and plans the program of the verb's first operand.
 Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call, const CompileSettings& settings);
+
+// Writes the page that --report names, if it was given.
+Status write_html(const VerbCall& call, const PlannedProgram& planned, const MemoryReport& memory);
 
 // Prints why the budget cannot be met (exit code 2).
 int refuse(const VerbCall& call, const PlannedProgram& planned);

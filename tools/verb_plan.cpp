@@ -5,6 +5,7 @@
 
 #include "compile_settings.h"
 #include "driver/session.h"
+#include "support/file.h"
 
 namespace ullage {
 
@@ -47,6 +48,7 @@ int run_plan(const VerbCall& call) {
     Status written = write_file(path, buffers_csv(*(*planned)->outcome.plan));
     if (!written) return fail(written.diagnostics());
   }
+  if (Status written = write_html(call, **planned, memory); !written) return fail(written.diagnostics());
   std::vector<ParetoPoint> points;
   if (std::optional<int64_t> count = call.options.number(Opt::pareto)) {
     Result<std::vector<ParetoPoint>> curve = pareto(**planned, *count);

@@ -29,11 +29,13 @@ int run_run(const VerbCall& call) {
   Result<RunResult> result = run_program(shown_path(call.operands[0]), **planned, settings, request, seconds);
   if (!result) return fail(result.diagnostics());
   result->report.plan.budget_bytes = settings.budget_bytes;
+  MemoryReport memory = memory_report(**planned);
+  if (Status written = write_html(call, **planned, memory); !written) return fail(written.diagnostics());
   if (call.options.flag(Opt::json)) {
     fmt::print("{}", to_json(result->report));
   } else {
     fmt::print("{}", to_text(result->report));
-    fmt::print("\n{}", to_text(memory_report(**planned)));
+    fmt::print("\n{}", to_text(memory));
   }
   bool failed = result->report.check && !result->report.check->passed;
   if (result->comparison) {
