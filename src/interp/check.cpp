@@ -126,15 +126,17 @@ Result<Tensors> evaluate_check(Evaluation& e) {
   const auto& a = e.op.as<CheckAttributes>();
   std::string_view name = e.op.mnemonic();
   const Tensor& actual = e.operands[0];
+  double tolerance =
+      a.tolerance > 0 ? a.tolerance : 1e-4;  // the dialect's default when none is written
   switch (e.op.kind) {
     case OpKind::check_expect_eq:
       return expect_eq(e, actual, e.operands[1], name);
     case OpKind::check_expect_eq_const:
       return expect_eq(e, actual, Tensor::from(*a.value), name);
     case OpKind::check_expect_almost_eq:
-      return expect_almost_eq(e, actual, e.operands[1], a.tolerance, name);
+      return expect_almost_eq(e, actual, e.operands[1], tolerance, name);
     case OpKind::check_expect_almost_eq_const:
-      return expect_almost_eq(e, actual, Tensor::from(*a.value), a.tolerance, name);
+      return expect_almost_eq(e, actual, Tensor::from(*a.value), tolerance, name);
     case OpKind::check_expect_close:
       return expect_close(e, actual, e.operands[1], static_cast<uint64_t>(a.min_ulp_difference),
                           static_cast<uint64_t>(a.max_ulp_difference), name);
@@ -152,6 +154,23 @@ Result<Tensors> evaluate_custom_call(Evaluation& e) {
       return expect_almost_eq(e, e.operands[0], e.operands[1], 1e-3, target);
     if (target == "check.expect_close")
       return expect_close(e, e.operands[0], e.operands[1], 0, 3, target);
+  }
+  // check.eq also returns whether it passed.
+  if (target == "check.eq" && e.operands.size() == 2 && e.types.size() == 1) {
+    CheckReport own;
+    Evaluation quiet{e.op, e.operands, e.types, e.module, e.outer, &own};
+    auto checked = is_float(e.operands[0].dtype())
+                       ? expect_almost_eq(quiet, e.operands[0], e.operands[1], 1e-4, target)
+                       : expect_eq(quiet, e.operands[0], e.operands[1], target);
+    if (!checked) return checked;
+    if (!e.checks && !own.failures.empty()) return own.failures;
+    if (e.checks) {
+      e.checks->passed += own.passed;
+      e.checks->failures.insert(e.checks->failures.end(), own.failures.begin(), own.failures.end());
+    }
+    Tensor passed(e.types[0]);
+    if (own.failures.empty()) passed.mutable_data()[0] = std::byte{1};
+    return Tensors{std::move(passed)};
   }
   // Sharding annotations change where a value lives, not what it is.
   if ((target == "Sharding" || target == "SPMDFullToShardShape" ||

@@ -50,7 +50,7 @@ Tensor convolve(const Tensor& lhs, const Tensor& rhs, const ConvolutionAttribute
     shape.push_back(kernel_out);
     return shape;
   }()));
-  with_accumulator(lhs.dtype(), rhs.dtype(), result.dtype, [&]<typename T>(T) {
+  with_accumulator(lhs.dtype(), rhs.dtype(), result.dtype, inner, [&]<typename T>(T) {
     std::vector<T> x = widen<T>(lhs, order(n.input_batch, n.input_spatial, n.input_feature)),
                    y = widen<T>(rhs, kernel_order);
     std::vector<T> out(static_cast<size_t>(batch * positions * kernel_out)),

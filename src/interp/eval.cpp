@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
+#include "interp/quantized.h"
 #include "interp/scalar_ops.h"
 #include "ops/infer.h"
 
@@ -64,13 +66,12 @@ Diagnostic Evaluation::problem(const std::string& what) const {
 
 Result<Tensors> evaluate_op(Evaluation& e) {
   Handler handler = handler_of(e.op.kind);
+  auto is_quantized = [](const Value* value) { return value->type.quantized != nullptr; };
+  std::vector<Value*> operands = e.op.operands();
+  if (std::any_of(operands.begin(), operands.end(), is_quantized) ||
+      std::any_of(e.op.results().begin(), e.op.results().end(), is_quantized))
+    handler = evaluate_quantized;
   if (!handler) return e.problem("the interpreter does not support this operation");
-  for (const Value* result : e.op.results())
-    if (result->type.quantized)
-      return e.problem("the interpreter does not support quantized tensors");
-  for (const Value* operand : e.op.operands())
-    if (operand->type.quantized)
-      return e.problem("the interpreter does not support quantized tensors");
   auto types = concrete_types(e.op, e.operands);
   if (!types) {
     auto diagnostics = types.diagnostics();

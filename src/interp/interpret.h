@@ -4,9 +4,10 @@
 //   - Every operation is rounded once to its element type. Elementwise operations on f32 and
 //   narrower are computed in
 //     double, transcendental functions of f64 in long double.
-//   - dot_general and convolution accumulate in index order in f32 (c64), or in f64 (c128) when an
-//   operand or the result
-//     has it, and round once to the result type. Integers wrap.
+//   - dot_general and convolution accumulate in index order and round once to the result type: in
+//   f32 (c64) up to 64
+//     products, in f64 (c128) beyond that or when an operand or the result is that wide. Integers
+//     wrap.
 //   - reduce and reduce_window fold in row-major index order, starting with the init value,
 //   rounding to the element type
 //     after every application of the body.

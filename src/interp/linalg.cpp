@@ -38,7 +38,7 @@ Tensor dot_general(const Tensor& lhs, const Tensor& rhs, const DotAttributes& a,
   int64_t batch = extent(lhs, a.lhs_batching), rows = extent(lhs, lhs_free);
   int64_t inner = extent(lhs, a.lhs_contracting), columns = extent(rhs, rhs_free);
   Tensor out(result);
-  with_accumulator(lhs.dtype(), rhs.dtype(), result.dtype, [&]<typename T>(T) {
+  with_accumulator(lhs.dtype(), rhs.dtype(), result.dtype, inner, [&]<typename T>(T) {
     std::vector<T> x = widen<T>(lhs, joined(a.lhs_batching, lhs_free, a.lhs_contracting));
     std::vector<T> y = widen<T>(rhs, joined(a.rhs_batching, a.rhs_contracting, rhs_free));
     std::vector<T> z(static_cast<size_t>(batch * rows * columns));
@@ -99,7 +99,7 @@ Result<Tensors> evaluate_einsum(Evaluation& e) {
   for (size_t i = 0; i < inputs.size(); ++i)
     from.push_back(letter_strides(inputs[i], e.operands[i].shape()));
   with_accumulator(e.operands[0].dtype(), e.operands.back().dtype(), out.dtype(),
-                   [&]<typename T>(T) {
+                   element_count(space), [&]<typename T>(T) {
                      std::vector<std::vector<T>> values;
                      for (const Tensor& operand : e.operands) values.push_back(widen<T>(operand));
                      std::vector<T> sums(static_cast<size_t>(out.num_elements()));

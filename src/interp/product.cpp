@@ -95,12 +95,13 @@ void narrow(const std::vector<T>& values, Tensor& out) {
 #endif
 
 // Four rows of c at a time, so that each row of b is read a quarter as often.
-ULLAGE_CLONES
-static void four_rows(const float* a, const float* b, float* __restrict c, int64_t inner, int64_t columns) {
-  float *c0 = c, *c1 = c + columns, *c2 = c + 2 * columns, *c3 = c + 3 * columns;
+template <typename T>
+[[gnu::always_inline]] inline void four_rows_of(const T* a, const T* b, T* __restrict c,
+                                                int64_t inner, int64_t columns) {
+  T *c0 = c, *c1 = c + columns, *c2 = c + 2 * columns, *c3 = c + 3 * columns;
   for (int64_t k = 0; k < inner; ++k) {
-    float x0 = a[k], x1 = a[inner + k], x2 = a[2 * inner + k], x3 = a[3 * inner + k];
-    const float* row = b + k * columns;
+    T x0 = a[k], x1 = a[inner + k], x2 = a[2 * inner + k], x3 = a[3 * inner + k];
+    const T* row = b + k * columns;
 #pragma GCC ivdep
     for (int64_t j = 0; j < columns; ++j) {
       c0[j] += x0 * row[j];
@@ -110,11 +111,19 @@ static void four_rows(const float* a, const float* b, float* __restrict c, int64
     }
   }
 }
+ULLAGE_CLONES
+static void four_rows(const float* a, const float* b, float* c, int64_t inner, int64_t columns) {
+  four_rows_of(a, b, c, inner, columns);
+}
+ULLAGE_CLONES
+static void four_rows(const double* a, const double* b, double* c, int64_t inner, int64_t columns) {
+  four_rows_of(a, b, c, inner, columns);
+}
 
 template <typename T>
 void multiply_add(const T* a, const T* b, T* c, int64_t rows, int64_t inner, int64_t columns) {
   int64_t i = 0;
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
     for (; i + 4 <= rows; i += 4) four_rows(a + i * inner, b, c + i * columns, inner, columns);
   for (; i < rows; ++i) {
     T* out = c + i * columns;

@@ -27,12 +27,17 @@ void narrow(const std::vector<T>& values, Tensor& out);
 template <typename T>
 void multiply_add(const T* a, const T* b, T* c, int64_t rows, int64_t inner, int64_t columns);
 
-// The type in which products for a result of `dtype` are accumulated: f(T{}).
+// Sums of up to this many products are accumulated in f32 when nothing in them is wider; longer
+// ones in f64, because there no order of f32 additions is canonical and the one nearest to exact is
+// the best judge.
+inline constexpr int64_t kShortSum = 64;
+
+// The type in which `length` products for a result of type `result` are accumulated: f(T{}).
 template <typename F>
-auto with_accumulator(DType lhs, DType rhs, DType result, F f) {
+auto with_accumulator(DType lhs, DType rhs, DType result, int64_t length, F f) {
   bool complex = is_complex(lhs) || is_complex(rhs);
-  bool wide = real_part(lhs) == DType::f64 || real_part(rhs) == DType::f64 ||
-              real_part(result) == DType::f64;
+  auto is_wide = [](DType dtype) { return real_part(dtype) == DType::f64; };
+  bool wide = length > kShortSum || is_wide(lhs) || is_wide(rhs) || is_wide(result);
   if (complex) return wide ? f(std::complex<double>{}) : f(std::complex<float>{});
   if (is_float(lhs) || is_float(rhs) || is_float(result)) return wide ? f(double{}) : f(float{});
   return f(uint64_t{});

@@ -31,18 +31,28 @@ std::vector<fs::path> programs_in(const fs::path& folder) {
   return out;
 }
 
-// Nothing if the program and all its checks pass.
-std::string run_program(const fs::path& path) {
-  auto module = read_file(path.string());
-  if (!module) return to_string(module.diagnostics());
-  if (Status status = verify(**module); !status) return to_string(status.diagnostics());
+// Runs every function without arguments of a module. Nothing if all checks pass.
+std::string run_module(const Module& module) {
+  if (Status status = verify(module); !status) return to_string(status.diagnostics());
   CheckReport report;
-  const Function* entry = (*module)->entry();
-  if (!entry) return "no entry function";
-  auto results = interpret(**module, entry->name, {}, {.checks = &report});
-  if (!results) return to_string(results.diagnostics());
+  for (const auto& function : module.functions) {
+    if (!function->is_public || !function->body().arguments().empty()) continue;
+    auto results = interpret(module, function->name, {}, {.checks = &report});
+    if (!results) return to_string(results.diagnostics());
+  }
   if (!report.failures.empty()) return to_string(report.failures);
   if (report.passed == 0) return "the program checks nothing";
+  return "";
+}
+
+// Nothing if all modules of the file pass.
+std::string run_program(const fs::path& path) {
+  auto text = read_program_text(path.string());
+  if (!text) return to_string(text.diagnostics());
+  auto modules = read_modules(*text, path.string());
+  if (!modules) return to_string(modules.diagnostics());
+  for (const auto& module : *modules)
+    if (std::string problem = run_module(*module); !problem.empty()) return problem;
   return "";
 }
 
@@ -62,21 +72,29 @@ const std::set<std::string> kInexactExpectations = {
     "triangular_solve_float32_2_8_8_float32_2_10_8.mlir",
 };
 
-TEST(Testdata, SelfCheckingProgramsPass) {
-  auto programs = programs_in(shared_folder() / "conformance" / "testdata");
+// Runs the programs of a folder: every `step`th by default, all with ULLAGE_LONG_TESTS=1.
+void run_folder(const std::string& folder, size_t step) {
+  auto programs = programs_in(shared_folder() / "conformance" / folder);
   if (programs.empty()) GTEST_SKIP() << "no conformance data";
   const char* all = std::getenv("ULLAGE_LONG_TESTS");
   const char* filter = std::getenv("ULLAGE_TESTDATA");  // only programs with this in their name
   int passed = 0, failed = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
     std::string name = programs[i].filename().string();
-    if (filter ? name.find(filter) == std::string::npos : !all && i % 20 != 0) continue;
+    if (filter ? name.find(filter) == std::string::npos : !all && i % step != 0) continue;
     std::string problem = run_program(programs[i]);
     problem.empty() ? ++passed : ++failed;
     bool is_known = kInexactExpectations.contains(name);
     if (!problem.empty() && !is_known) ADD_FAILURE() << name << ": " << problem;
   }
   std::printf("%d passed, %d failed\n", passed, failed);
+}
+
+TEST(Testdata, SelfCheckingProgramsPass) {
+  run_folder("testdata", 20);
+}
+TEST(Testdata, QuantizedProgramsPass) {
+  run_folder("testdata/quantized", 10);
 }
 
 }  // namespace
