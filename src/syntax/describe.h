@@ -18,6 +18,8 @@
 //   std::vector<T>&, f)  a list of them, f(archive, T&) type(name, std::string&)              the
 //   name of an element type flag(name, bool&)                     true when the name is there
 //   verbatim(name, std::string&)          kept as written
+//   sharding(name, std::string&, frame)   kept as written in the pretty form, which the generic one
+//                                         puts in a frame: between its two brackets
 //   config(name, std::string&, typed)     a string, or a dictionary as written when `typed`
 //
 // Fields that are not required are left at their default when absent, and not written when they
@@ -138,7 +140,8 @@ void describe(A& a, OpKind kind, DotAttributes& s) {
                   f.dims("rhs_group_dimensions", s.rhs_group, Need::optional);
                 });
   }
-  a.keywords("precision_config", s.precision, "precision", kPrecisionWords);
+  a.keywords("precision_config", s.precision, "precision", kPrecisionWords,
+             ragged ? "chlo" : "stablehlo");
   if (kind != OpKind::dot_general) return;
   bool has_algorithm = s.algorithm.has_value();
   DotAlgorithm algorithm = s.algorithm.value_or(DotAlgorithm{});
@@ -173,7 +176,7 @@ void describe(A& a, OpKind, ConvolutionAttributes& s) {
   a.bools("window_reversal", s.window_reversal);
   a.integer("batch_group_count", s.batch_group_count, "i64", Need::required);
   a.integer("feature_group_count", s.feature_group_count, "i64", Need::required);
-  a.keywords("precision_config", s.precision, "precision", kPrecisionWords);
+  a.keywords("precision_config", s.precision, "precision", kPrecisionWords, "stablehlo");
 }
 
 template <typename A>
@@ -281,8 +284,9 @@ void describe(A& a, OpKind, CustomCallAttributes& s) {
   constexpr int64_t kTypedConfig = 4;
   a.config("backend_config", s.backend_config, s.api_version == kTypedConfig);
   a.symbols("called_computations", s.called_computations);
-  a.layouts("operand_layouts", s.operand_layouts);
-  a.layouts("result_layouts", s.result_layouts);
+  // Both or none must be there, even when there are no results to lay out.
+  a.layouts("operand_layouts", s.operand_layouts, !s.result_layouts.empty());
+  a.layouts("result_layouts", s.result_layouts, !s.operand_layouts.empty());
   a.structures("output_operand_aliases", "stablehlo.output_operand_alias", s.output_operand_aliases,
                [](auto& f, OutputOperandAlias& alias) {
                  f.dims("output_tuple_indices", alias.output_tuple_indices, Need::required);
@@ -343,12 +347,12 @@ void describe(A& a, OpKind kind, CollectiveAttributes& s) {
 template <typename A>
 void describe(A& a, OpKind kind, ShardingAttributes& s) {
   if (kind == OpKind::sdy_sharding_constraint) {
-    a.verbatim("sharding", s.sharding);
+    a.sharding("sharding", s.sharding, "#sdy.sharding<>");
     return;
   }
-  a.verbatim("in_shardings", s.in_shardings);
-  a.verbatim("out_shardings", s.out_shardings);
-  a.verbatim("manual_axes", s.manual_axes);
+  a.sharding("in_shardings", s.in_shardings, "#sdy.sharding_per_value<[]>");
+  a.sharding("out_shardings", s.out_shardings, "#sdy.sharding_per_value<[]>");
+  a.sharding("manual_axes", s.manual_axes, "#sdy<manual_axes{}>");
 }
 
 template <typename A>

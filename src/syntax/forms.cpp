@@ -21,8 +21,6 @@ static constexpr Form kForms[] = {
      TypesForm::function},
     {OpKind::dynamic_slice, "%*, sizes = [slice_sizes]", TypesForm::function},
     {OpKind::dynamic_update_slice, "%*", TypesForm::function},
-    {OpKind::torch_index_select, "%, %, dim = <dim>, batch_dims = <batch_dims>",
-     TypesForm::function},
 
     {OpKind::dynamic_broadcast_in_dim, "%, %, dims = [broadcast_dimensions]", TypesForm::function},
     {OpKind::dynamic_pad, "%*", TypesForm::function},

@@ -194,7 +194,6 @@ Op* Parser::special_operation(Region& region, OperationState& state) {
     case OpKind::dot_general:
       return dot_form(region, state);
     case OpKind::convolution:
-    case OpKind::dynamic_conv:
       return convolution_form(region, state);
     case OpKind::slice:
       return slice_form(region, state);

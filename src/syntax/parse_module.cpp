@@ -77,6 +77,8 @@ void Parser::generic_module_item() {
     std::string name = string_value();
     if (name == "func.func") {
       generic_function(where);
+    } else if (name == "sdy.mesh") {
+      generic_mesh(where);
     } else {
       fail(where, fmt::format("'{}' cannot stand at the top level of a module", name));
     }
@@ -335,9 +337,36 @@ void Parser::mesh() {
   AttrDict attributes;  // says the same in another way
   optional_dictionary(attributes);
   skip_location();
+  add_mesh(std::move(mesh), where);
+}
+
+// "sdy.mesh"() <{mesh = #sdy.mesh<["x"=8]>, sym_name = "mesh"}> : () -> ()
+void Parser::generic_mesh(Position where) {
+  AttrDict attributes;
+  expect(Tok::left_paren, "'('");
+  expect(Tok::right_paren, "')'");
+  if (accept(Tok::less)) {
+    dictionary(attributes);
+    expect(Tok::greater, "'>'");
+  }
+  optional_dictionary(attributes);
+  expect(Tok::colon, "':' and the type () -> ()");
+  function_type();
+  skip_location();
+  const AttrEntry* name = find(attributes, "sym_name", AttrValue::Kind::string);
+  const AttrEntry* mesh = find(attributes, "mesh", AttrValue::Kind::opaque);
+  if (!failed_ && (!name || !mesh))
+    fail(where, "sdy.mesh needs the attributes 'sym_name' and 'mesh'");
+  if (failed_) return;
+  std::string text = source_text(mesh->value);
+  constexpr std::string_view kFrame = "#sdy.mesh";
+  if (text.starts_with(kFrame)) text.erase(0, kFrame.size());
+  add_mesh({name->value.text, std::move(text)}, where);
+}
+
+void Parser::add_mesh(NamedAttribute mesh, Position at) {
   for (const NamedAttribute& other : module_->meshes)
-    if (other.name == mesh.name)
-      fail(where, fmt::format("the mesh @{} is defined twice", mesh.name));
+    if (other.name == mesh.name) fail(at, fmt::format("the mesh @{} is defined twice", mesh.name));
   module_->meshes.push_back(std::move(mesh));
 }
 

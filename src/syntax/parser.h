@@ -229,6 +229,8 @@ class Parser {
   void argument_attributes(ArgumentInfo& info, AttrDict& dict);
   void add_function(std::unique_ptr<Function> function, Position at);
   void mesh();
+  void generic_mesh(Position at);
+  void add_mesh(NamedAttribute mesh, Position at);
   void alias_definition();
   void check_calls();
   void check_function_results(Function& function, Op* op, Position at);

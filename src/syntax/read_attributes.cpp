@@ -180,7 +180,7 @@ class ReadArchive {
 
   template <typename E, size_t N>
   void keywords(std::string_view name, std::vector<E>& out, std::string_view enumeration,
-                const std::string_view (&words)[N]) {
+                const std::string_view (&words)[N], std::string_view) {
     each(name, [&](AttrValue& element) {
       out.push_back(static_cast<E>(word_index(element, name, enumeration, words)));
     });
@@ -242,7 +242,7 @@ class ReadArchive {
     if (AttrValue* value = take(name, Need::required, Kind::literal)) out = *value->literal;
   }
 
-  void layouts(std::string_view name, std::vector<Dims>& out) {
+  void layouts(std::string_view name, std::vector<Dims>& out, bool) {
     each(name, [&](AttrValue& element) { dims_of(element, name, out.emplace_back()); });
   }
 
@@ -286,6 +286,17 @@ class ReadArchive {
 
   void verbatim(std::string_view name, std::string& out) {
     if (AttrValue* value = take(name, Need::optional)) out = parser_.source_text(*value);
+  }
+
+  // The frame of the generic form is taken off: #sdy.sharding<@mesh, []> is <@mesh, []>, and so on.
+  void sharding(std::string_view name, std::string& out, std::string_view frame) {
+    AttrValue* value = take(name, Need::required);
+    if (!value) return;
+    out = parser_.source_text(*value);
+    const size_t open = frame.find_last_of("<[{");
+    const std::string_view before = frame.substr(0, open), after = frame.substr(open + 2);
+    if (out.size() >= frame.size() && out.starts_with(before) && out.ends_with(after))
+      out = out.substr(before.size(), out.size() - before.size() - after.size());
   }
 
   void config(std::string_view name, std::string& out, bool typed) {

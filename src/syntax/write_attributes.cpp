@@ -106,12 +106,12 @@ class WriteArchive {
 
   template <typename E, size_t N>
   void keywords(std::string_view name, const std::vector<E>& values, std::string_view enumeration,
-                const std::string_view (&words)[N]) {
+                const std::string_view (&words)[N], std::string_view dialect) {
     if (values.empty()) return;
     std::vector<std::string> parts, bare;
     for (E value : values) {
       bare.emplace_back(words[static_cast<size_t>(value)]);
-      parts.push_back(fmt::format("#stablehlo<{} {}>", enumeration, bare.back()));
+      parts.push_back(fmt::format("#{}<{} {}>", dialect, enumeration, bare.back()));
     }
     add(name, fmt::format("[{}]", fmt::join(parts, ", ")),
         fmt::format("[{}]", fmt::join(bare, ", ")));
@@ -150,8 +150,8 @@ class WriteArchive {
     add(name, literal_text(value, options_));
   }
 
-  void layouts(std::string_view name, const std::vector<Dims>& values) {
-    if (values.empty()) return;
+  void layouts(std::string_view name, const std::vector<Dims>& values, bool shown) {
+    if (values.empty() && !shown) return;
     std::vector<std::string> parts;
     for (const Dims& dims : values)
       parts.push_back(fmt::format("dense<{}> : tensor<{}xindex>",
@@ -189,6 +189,11 @@ class WriteArchive {
 
   void verbatim(std::string_view name, const std::string& text) {
     if (!text.empty()) add(name, text);
+  }
+
+  void sharding(std::string_view name, const std::string& text, std::string_view frame) {
+    const size_t open = frame.find_last_of("<[{");
+    add(name, fmt::format("{}{}{}", frame.substr(0, open), text, frame.substr(open + 2)), text);
   }
 
   void config(std::string_view name, const std::string& text, bool typed) {

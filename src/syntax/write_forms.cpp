@@ -374,7 +374,6 @@ bool Printer::special(const Op& op, std::vector<PrintedAttribute>& attributes) {
       dot(op, attributes);
       return true;
     case OpKind::convolution:
-    case OpKind::dynamic_conv:
       out_ += mnemonic;
       convolution(op, attributes);
       return true;
