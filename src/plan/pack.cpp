@@ -86,6 +86,7 @@ class Packer {
   void place_greedily(PartState& state, int64_t target);
   bool try_exact(PartState& state, int64_t target, int64_t steps);
   void improve(PartState& state, int64_t target, int64_t steps);
+  std::vector<int32_t> shrink_obstacle(const PartState& state, int64_t target);
 
   const PackProblem& problem_;
   const PackOptions& options_;
@@ -160,6 +161,35 @@ void Packer::improve(PartState& state, int64_t target, int64_t steps) {
   if (state.height < before) state.method = PackMethod::iterated;
 }
 
+// Leaves buffers out, in blocks of falling size, as long as the rest is still proved not to fit.
+// With enough steps the outcome cannot lose another buffer.
+std::vector<int32_t> Packer::shrink_obstacle(const PartState& state, int64_t target) {
+  std::vector<int32_t> kept = state.part.members;
+  int64_t budget = std::min(steps_left(), options_.step_limit / 4);
+  ExactLimits limits{2 * stats_.nodes + 1000, budget};
+  for (size_t block = (kept.size() + 1) / 2; block > 0; block /= 2) {
+    for (size_t at = 0; at < kept.size() && limits.steps > 0;) {
+      auto begin = kept.begin() + static_cast<int64_t>(at);
+      auto end = kept.begin() + static_cast<int64_t>(std::min(at + block, kept.size()));
+      std::vector<PackBuffer> buffers;
+      for (auto it = kept.begin(); it != kept.end(); ++it)
+        if (it < begin || it >= end) buffers.push_back(problem_.buffers[*it]);
+      ExactResult result = pack_exact(make_pack_problem(std::move(buffers)), target, limits);
+      // Setting up costs too.
+      int64_t steps = result.steps + 100 * static_cast<int64_t>(kept.size());
+      stats_.steps += steps;
+      limits.steps -= steps;
+      if (result.outcome == ExactOutcome::infeasible)
+        kept.erase(begin, end);
+      else
+        at += block;
+    }
+  }
+  kept.insert(kept.end(), state.part.below.begin(), state.part.below.end());
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
 void Packer::run(std::span<int64_t> offsets, std::vector<int32_t>& obstacle) {
   bool possible = options_.capacity < 0 || options_.capacity >= problem_.max_live;
   // Nothing is gained below the bound of the busiest moment, wherever that is.
@@ -194,9 +224,7 @@ void Packer::run(std::span<int64_t> offsets, std::vector<int32_t>& obstacle) {
       if (options_.capacity < 0) {
         target = std::max(target, state.part.base + state.height);  // the others need no better
       } else if (state.infeasible) {
-        obstacle = state.part.members;
-        obstacle.insert(obstacle.end(), state.part.below.begin(), state.part.below.end());
-        std::sort(obstacle.begin(), obstacle.end());
+        obstacle = shrink_obstacle(state, target - state.part.base);
         break;
       }
     }

@@ -44,21 +44,24 @@ void find_sections(PackProblem& problem) {
 // with several only the sizes themselves are sure.
 void find_bounds(PackProblem& problem, int64_t alignment) {
   size_t sections = static_cast<size_t>(problem.section_count);
-  std::vector<int64_t> difference(sections + 1, 0), padding(sections, 0);
+  std::vector<int64_t> difference(sections + 1, 0), padding(sections, 0), fixed_end(sections, 0);
   for (int32_t i = 0; i < problem.size(); ++i) {
     int64_t size = problem.buffers[i].size;
     int64_t padded = align_up(size, alignment);
     difference[problem.first[i]] += padded;
     difference[problem.last[i]] -= padded;
-    if (padded > size)
-      for (int32_t s = problem.first[i]; s < problem.last[i]; ++s)
-        padding[s] = std::max(padding[s], padded - size);
+    int64_t fixed = problem.buffers[i].fixed_offset;
+    if (padded == size && fixed < 0) continue;
+    for (int32_t s = problem.first[i]; s < problem.last[i]; ++s) {
+      padding[s] = std::max(padding[s], padded - size);
+      if (fixed >= 0) fixed_end[s] = std::max(fixed_end[s], fixed + size);
+    }
   }
   problem.section_bound.assign(sections, 0);
   int64_t live = 0;
   for (size_t s = 0; s < sections; ++s) {
     live += difference[s];
-    problem.section_bound[s] = live - padding[s];
+    problem.section_bound[s] = std::max(live - padding[s], fixed_end[s]);
     if (problem.section_bound[s] > problem.max_live) {
       problem.max_live = problem.section_bound[s];
       problem.busiest = static_cast<int32_t>(s);

@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kMaxRecomputeCandidates = 24;
 constexpr size_t kMaxSplitCandidates = 6;
 constexpr int64_t kMaxPieces = 64;
+constexpr int64_t kPieceLimits[] = {4, 16, kMaxPieces};  // few pieces are faster where they suffice
 constexpr int kFloorRounds = 8;
 constexpr double kMinSeconds = 1e-7;  // so that free-looking moves are still counted
 
@@ -64,8 +65,8 @@ struct Move {
 
 class Search {
  public:
-  Search(const KernelCosts& costs, const Target& target, const PlanOptions& options, int64_t& steps)
-      : costs_(costs), target_(target), options_(options), steps_(steps) {}
+  Search(const KernelCosts& costs, const Target& target, const PlanOptions& options, int64_t most_pieces, int64_t& steps)
+      : costs_(costs), target_(target), options_(options), most_pieces_(most_pieces), steps_(steps) {}
 
   // Edits the schedule until its peak is within the budget, or no move helps. Returns whether it fits.
   bool run(Schedule& schedule, Profile& profile, std::vector<PlanDecision>& decisions, int64_t budget) {
@@ -122,16 +123,15 @@ class Search {
     keep_largest(schedule, candidates, kMaxSplitCandidates);
     for (int32_t x : candidates) {
       if (negligible(schedule, profile, x)) continue;
-      // The fewest pieces that bring the peak within the budget, or that halving no longer improves on.
+      // The fewest pieces beyond which halving gains nothing more: where this region no longer stands above the budget.
       std::optional<Move> chosen;
-      for (int64_t pieces = 2; pieces <= kMaxPieces; pieces *= 2) {
+      for (int64_t pieces = 2; pieces <= most_pieces_; pieces *= 2) {
         std::optional<Schedule> edited = split(schedule, profile, target_, x, pieces);
         if (!edited) break;
         std::optional<Move> one;
         consider(std::move(edited), profile, budget, one, describe("split", schedule, x, fmt::format(" in {} pieces", pieces)));
-        if (!one || (chosen && one->excess > chosen->excess * 0.98)) break;
+        if (!one || (chosen && now_excess_ - one->excess < (now_excess_ - chosen->excess) * 1.02)) break;
         chosen = std::move(one);
-        if (chosen->profile.peak <= budget) break;
       }
       if (chosen && (!best || chosen->score > best->score)) best = std::move(chosen);
     }
@@ -182,6 +182,7 @@ class Search {
   const KernelCosts& costs_;
   const Target& target_;
   const PlanOptions& options_;
+  int64_t most_pieces_;
   int64_t& steps_;
   double now_excess_ = 0;
 };
@@ -195,6 +196,17 @@ Plan Planner::finish(const Candidate& candidate) const {
 }
 
 std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, bool from_merged, int64_t& steps) {
+  std::optional<Plan> best;
+  for (int64_t most_pieces : kPieceLimits) {
+    if (budget < lower_bound_ && most_pieces != kMaxPieces) continue;  // only looking for the floor
+    std::optional<Plan> plan = fit(options, budget, from_merged, most_pieces, steps);
+    if (plan && (!best || plan->predicted_seconds < best->predicted_seconds)) best = std::move(plan);
+  }
+  return best;
+}
+
+std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, bool from_merged, int64_t most_pieces,
+                                 int64_t& steps) {
   std::unique_ptr<Candidate>& base = from_merged ? merged_base_ : base_;
   if (!base) base = std::make_unique<Candidate>(start(from_merged));
   Candidate work;
@@ -206,7 +218,7 @@ std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, boo
   int64_t target = budget;
   // Packing may need a little more than what is alive: aim lower by that much and try again.
   for (int round = 0; round < 4; ++round) {
-    bool fits = Search(work.costs, target_, options, steps).run(work.schedule, work.profile, work.decisions, target);
+    bool fits = Search(work.costs, target_, options, most_pieces, steps).run(work.schedule, work.profile, work.decisions, target);
     Plan plan = finish(work);
     if (!floor_plan_ || plan.arena_bytes < floor_plan_->arena_bytes) floor_plan_ = plan;
     if (plan.arena_bytes <= budget) return plan;

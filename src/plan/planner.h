@@ -65,7 +65,10 @@ class Planner {
  private:
   struct Candidate;  // one schedule of one graph, with its profile
 
+  // A plan within the budget from one of the two programs, or nothing. Stops when `steps` runs out.
   std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged, int64_t& steps);
+  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged, int64_t most_pieces,
+                          int64_t& steps);
   Plan finish(const Candidate& candidate) const;
   Candidate start(bool from_merged) const;
   void search_floor(const PlanOptions& options);

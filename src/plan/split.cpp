@@ -119,12 +119,19 @@ class Splitter {
         for (int32_t y : old_.inputs(entry(e))) candidates.push_back(y);
       }
       for (int32_t y : candidates) {
-        if (!tried.insert(y).second) continue;
+        if (tried.contains(y)) continue;
         if (profile_.first_use[index(y)] < 0 || !is_whole(y) || is_output(y) || readers_[index(y)].empty()) continue;
-        if (old_.instances[index(y)].bytes * 4 < largest) continue;
+        // A value that the region both makes and reads cannot wait for the last piece, whatever its size.
+        if (old_.instances[index(y)].bytes * 4 < largest && !made_and_read(y)) continue;
+        tried.insert(y);
         if (add_value(y)) again = true;
       }
     }
+  }
+
+  bool made_and_read(int32_t x) const {
+    if (!axes_.contains(profile_.first_use[index(x)])) return false;
+    return std::any_of(readers_[index(x)].begin(), readers_[index(x)].end(), [this](int32_t e) { return axes_.contains(e); });
   }
 
   std::optional<Schedule> rebuild(int64_t step) {
