@@ -82,7 +82,7 @@ ReductionPlan plan_reduction(const LoopKernel& kernel) {
     int dim = static_cast<int>(d);
     if (kernel.roles[d] == LoopRole::reduced) {
       reduced *= kernel.extents[d];
-      if (first_reduced < 0) first_reduced = dim;
+      if (first_reduced < 0 && kernel.extents[d] != 1) first_reduced = dim;
       if (kernel.extents[d] > 1) last_reduced = dim;
       continue;
     }

@@ -1,11 +1,11 @@
 // The order in which a reduction combines its elements, fixed by the kernel alone: never by
 // threads, pieces or budget.
 //
-// A reduction with a known combiner goes through the first reduced dimension in blocks of
-// `block_rows` rows, a power of two up to 256. Each block (with all of the other reduced
-// dimensions) is reduced on its own, starting from the combiner's identity; the results of the
-// blocks are then combined in order onto an accumulator that starts from the initial value. So a
-// piece of the first reduced dimension that starts at a multiple of 256 may continue from what
+// A reduction with a known combiner goes through the first reduced dimension (of extent other than
+// 1) in blocks of `block_rows` rows, a power of two up to 256. Each block (with all of the other
+// reduced dimensions) is reduced on its own, starting from the combiner's identity; the results of
+// the blocks are then combined in order onto an accumulator that starts from the initial value. So
+// a piece of the first reduced dimension that starts at a multiple of 256 may continue from what
 // earlier pieces left in the output, with the same bits, as long as the output has the
 // accumulator's dtype. Within a block:
 //   columns  lanes run across a parallel dimension; every lane combines its elements one by one, in

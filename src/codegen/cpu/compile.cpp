@@ -3,8 +3,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "codegen/cpu/compiled_loop.h"
-#include "codegen/cpu/emit_kernels.h"
+#include "codegen/cpu/dot_plan.h"
 #include "codegen/cpu/jit.h"
 #include "codegen/cpu/kernel_recipe.h"
 #include "support/check.h"
@@ -13,10 +12,6 @@ namespace ullage {
 
 struct CpuCompiler::State {
   CompileOptions options;
-  struct Entry {
-    KernelRecipe recipe;    // null `finish` for kernels without code
-    std::string unit_name;  // of the function it uses
-  };
   std::unordered_map<const Kernel*, std::vector<std::string>> names;  // functions of each kernel
   std::unordered_map<const Kernel*, KernelRecipe> recipes;
   std::unordered_map<std::string, std::string> known;  // code key -> function name
@@ -123,6 +118,7 @@ Target cpu_target(int threads) {
   target.vector_ops_per_second = 5e10 * width * threads;
   target.bytes_per_second = 1.5e10 * (1 + 0.8 * (threads - 1));
   target.kernel_seconds = 1e-6;
+  target.dot_scratch = dot_scratch_bytes;
   return target;
 }
 

@@ -84,6 +84,9 @@ llvm::Value* emit_math(Emit& e, OpKind op, DType dtype, llvm::ArrayRef<llvm::Val
 llvm::Value* emit_convert(Emit& e, llvm::Value* value, DType from, DType to);
 llvm::Value* emit_combine(Emit& e, OpKind combiner, DType dtype, llvm::Value* a, llvm::Value* b);
 
+// 16 vectors of 16 lanes, transposed.
+std::vector<llvm::Value*> transpose_lanes(Emit& e, std::vector<llvm::Value*> rows);
+
 // Rounds an f32 value to bf16 or f16 (still held as f32), wraps an integer of 2 or 4 bits; other
 // types are left alone.
 llvm::Value* emit_normalize(Emit& e, llvm::Value* value, DType dtype);

@@ -24,6 +24,51 @@ using LoopFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
 void emit_loop(llvm::Module& module, const Host& host, const std::string& name,
                const LoopNest& nest, int first_output);
 
+// Parts of products: a box of an expression that also reads or writes a side array of f32, whose
+// element for an index is side[(outer - outer_origin) * outer_stride + inner - inner_origin], where
+// outer and inner are the flat indices of two groups of dimensions.
+struct BoxSide {
+  enum class Kind : uint8_t {
+    evaluate,  // writes the root's value, converted to f32, to the side array; no outputs
+    epilogue,  // accumulator nodes read the side array
+  };
+  Kind kind = Kind::evaluate;
+  int32_t root = -1;                  // of evaluate
+  std::vector<int64_t> outer, inner;  // per dimension of the nest: its stride in the flat index
+};
+using BoxFunction = void (*)(std::byte* const* buffers, const int64_t* lower, const int64_t* upper,
+                             float* side, int64_t outer_stride, int64_t outer_origin,
+                             int64_t inner_origin);
+void emit_box(llvm::Module& module, const Host& host, const std::string& name, const LoopNest& nest,
+              int first_output, const BoxSide& side);
+
+// The sum of constant offsets and invariant dynamic terms of the accesses, in elements.
+using OffsetsFunction = void (*)(std::byte* const* buffers, int64_t* offsets);
+void emit_offsets(llvm::Module& module, const Host& host, const std::string& name, const Expr& expr,
+                  const std::vector<Access>& accesses);
+
+// A product with few rows, for one strip of columns: adds to sums[row * stride + column - first
+// column] the products of x[row * x_stride + k] and the weights. The box is over the weights'
+// dimensions: single batches and outer columns, at most kDotStrip inner columns, and a range of k
+// that starts at a block. Sums have room for whole vectors.
+using SmallDotFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
+                                  const int64_t* upper, const float* x, int64_t x_stride,
+                                  float* sums, int64_t stride);
+inline constexpr int64_t kDotStrip = 256;
+
+struct SmallDotCode {
+  LoopNest weights;
+  int32_t root = -1;
+  std::vector<int> batch_dims, column_dims,
+      k_dims;                      // of the nest, outermost first; the latter two have one at least
+  std::vector<int64_t> k_extents;  // of k_dims
+  int64_t block_rows = 256;        // indices of the outermost k dimension in a block of 256 k
+  int rows = 1;
+  bool lanes_along_k = false;  // k is the contiguous dimension
+};
+void emit_small_dot(llvm::Module& module, const Host& host, const std::string& name,
+                    const SmallDotCode& code);
+
 // A reduction over the box; `continues` != 0 starts from what the outputs hold instead of the
 // initial values.
 using ReductionFunction = void (*)(std::byte* const* buffers, const int64_t* lower,

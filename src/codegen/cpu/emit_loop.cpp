@@ -1,5 +1,5 @@
-// Loop kernels without reduction: loops over a box, the vector dimension innermost, with a masked
-// remainder.
+// Loop kernels without reduction, and the boxes of products: loops over a box, the vector dimension
+// innermost, with a masked remainder.
 #include "codegen/cpu/emit_expr.h"
 #include "codegen/cpu/emit_kernels.h"
 
@@ -7,75 +7,177 @@ namespace ullage::cpu {
 
 using llvm::Value;
 
-void emit_loop(llvm::Module& module, const Host& host, const std::string& name,
-               const LoopNest& nest, int first_output) {
-  Emit e(module, host);
-  llvm::Type* pointer = e.b.getPtrTy();
-  e.function = llvm::Function::Create(
-      llvm::FunctionType::get(e.b.getVoidTy(), {pointer, pointer, pointer}, false),
-      llvm::Function::ExternalLinkage, name, module);
-  e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
+namespace {
 
-  std::vector<int32_t> roots;
-  for (const KernelOutput& output : nest.outputs) roots.push_back(output.node);
-  ExprEmitter values(e, nest.expr, roots, &nest.outputs,
-                     {nest.order, nest.vector_dim, nest.vector_dim}, nest.small_index);
-  values.bind(e.function->getArg(0), first_output);
-  auto bound = [&](unsigned argument, int dim) -> Value* {
-    Value* slot = e.b.CreateConstInBoundsGEP1_64(e.b.getInt64Ty(), e.function->getArg(argument),
-                                                 static_cast<uint64_t>(dim));
-    return e.b.CreateLoad(e.b.getInt64Ty(), slot);
-  };
-  std::vector<Value*> lower, upper;
-  for (int d = 0; d < static_cast<int>(nest.extents.size()); ++d) {
-    lower.push_back(bound(1, d));
-    upper.push_back(bound(2, d));
+class LoopEmitter {
+ public:
+  LoopEmitter(Emit& e, const LoopNest& nest, const std::string& name, const BoxSide* side)
+      : e_(e), nest_(nest), side_(side) {
+    llvm::Type* pointer = e.b.getPtrTy();
+    llvm::Type* i64 = e.b.getInt64Ty();
+    std::vector<llvm::Type*> parameters = {pointer, pointer, pointer};
+    if (side) parameters.insert(parameters.end(), {pointer, i64, i64, i64});
+    e.function = llvm::Function::Create(llvm::FunctionType::get(e.b.getVoidTy(), parameters, false),
+                                        llvm::Function::ExternalLinkage, name, e.module);
+    e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
+    if (evaluates()) roots_.push_back(side->root);
+    for (const KernelOutput& output : nest.outputs) roots_.push_back(output.node);
   }
 
-  auto store_all = [&](int unroll) {
-    for (int u = 0; u < unroll; ++u)
-      for (size_t k = 0; k < nest.outputs.size(); ++k) {
-        int32_t node = nest.outputs[k].node;
-        values.store(static_cast<int>(k), values.value(node, u),
-                     nest.expr.nodes[static_cast<size_t>(node)].dtype, u);
-      }
-  };
+  void emit(int first_output) {
+    ExprEmitter values(e_, nest_.expr, roots_, &nest_.outputs,
+                       {nest_.order, nest_.vector_dim, nest_.vector_dim}, nest_.small_index);
+    values_ = &values;
+    values.bind(e_.function->getArg(0), first_output);
+    for (int d = 0; d < static_cast<int>(nest_.extents.size()); ++d) {
+      lower_.push_back(bound(1, d));
+      upper_.push_back(bound(2, d));
+    }
+    nested(0);
+    e_.b.CreateRetVoid();
+  }
 
-  std::function<void(size_t)> nested = [&](size_t depth) {
-    values.scalars(static_cast<int>(depth));
-    if (depth < nest.order.size()) {
-      size_t dim = static_cast<size_t>(nest.order[depth]);
-      e.loop(lower[dim], upper[dim], 1, [&](Value* i) {
-        values.index[dim] = i;
+ private:
+  bool evaluates() const { return side_ && side_->kind == BoxSide::Kind::evaluate; }
+  bool has_accumulator() const { return side_ && side_->kind == BoxSide::Kind::epilogue; }
+
+  Value* bound(unsigned argument, int dim) {
+    Value* slot = e_.b.CreateConstInBoundsGEP1_64(e_.b.getInt64Ty(), e_.function->getArg(argument),
+                                                  static_cast<uint64_t>(dim));
+    return e_.b.CreateLoad(e_.b.getInt64Ty(), slot);
+  }
+
+  void nested(size_t depth) {
+    if (nest_.vector_dim < 0 && depth == nest_.order.size() && has_accumulator())
+      values_->parameters = {{e_.b.CreateLoad(e_.b.getFloatTy(), side_address())}};
+    values_->scalars(static_cast<int>(depth));
+    if (depth < nest_.order.size()) {
+      size_t dim = static_cast<size_t>(nest_.order[depth]);
+      e_.loop(lower_[dim], upper_[dim], 1, [&](Value* i) {
+        values_->index[dim] = i;
         nested(depth + 1);
       });
       return;
     }
-    if (nest.vector_dim < 0) {
-      store_all(1);
+    if (nest_.vector_dim < 0) {
+      store(1, nullptr);
       return;
     }
-    size_t dim = static_cast<size_t>(nest.vector_dim);
-    std::vector<bool> needed = needed_nodes(nest.expr, roots);
-    int unroll = choose_unroll(nest.expr, needed, host, uint64_t{1} << dim);
+    size_t dim = static_cast<size_t>(nest_.vector_dim);
+    int unroll =
+        choose_unroll(nest_.expr, needed_nodes(nest_.expr, roots_), e_.host, uint64_t{1} << dim);
     int64_t step = static_cast<int64_t>(kLanes) * unroll;
-    Value* count = e.b.CreateSub(upper[dim], lower[dim]);
-    Value* whole = e.b.CreateAnd(count, e.i64(-step));
-    Value* split = e.b.CreateAdd(lower[dim], whole);
-    e.loop(lower[dim], split, step, [&](Value* i) {
-      values.index[dim] = i;
-      values.block(unroll, kLanes, nullptr);
-      store_all(unroll);
+    Value* whole = e_.b.CreateAnd(e_.b.CreateSub(upper_[dim], lower_[dim]), e_.i64(-step));
+    Value* split = e_.b.CreateAdd(lower_[dim], whole);
+    e_.loop(lower_[dim], split, step, [&](Value* i) {
+      values_->index[dim] = i;
+      vectors(unroll, nullptr);
     });
-    Value* lanes = e.lane_numbers(e.b.getInt32Ty());
-    e.loop(split, upper[dim], kLanes, [&](Value* i) {
-      values.index[dim] = i;
-      Value* rest = e.b.CreateTrunc(e.b.CreateSub(upper[dim], i), e.b.getInt32Ty());
-      values.block(1, kLanes, e.b.CreateICmpSGT(e.splat(rest), lanes));
-      store_all(1);
+    Value* lanes = e_.lane_numbers(e_.b.getInt32Ty());
+    e_.loop(split, upper_[dim], kLanes, [&](Value* i) {
+      values_->index[dim] = i;
+      Value* rest = e_.b.CreateTrunc(e_.b.CreateSub(upper_[dim], i), e_.b.getInt32Ty());
+      vectors(1, e_.b.CreateICmpSGT(e_.splat(rest), lanes));
     });
-  };
-  nested(0);
+  }
+
+  void vectors(int unroll, Value* mask) {
+    if (has_accumulator()) {
+      Value* base = side_address();
+      llvm::VectorType* type = e_.vector(e_.b.getFloatTy());
+      std::vector<Value*> sums;
+      for (int u = 0; u < unroll; ++u) {
+        Value* at = e_.b.CreateGEP(e_.b.getFloatTy(), base, e_.i64(u * kLanes));
+        sums.push_back(
+            mask ? static_cast<Value*>(e_.b.CreateMaskedLoad(type, at, llvm::Align(4), mask,
+                                                             llvm::Constant::getNullValue(type)))
+                 : e_.b.CreateAlignedLoad(type, at, llvm::Align(4)));
+      }
+      values_->parameters = {sums};
+    }
+    values_->block(unroll, kLanes, mask);
+    store(unroll, mask);
+  }
+
+  void store(int unroll, Value* mask) {
+    for (int u = 0; u < unroll; ++u)
+      for (size_t k = 0; k < nest_.outputs.size(); ++k) {
+        int32_t node = nest_.outputs[k].node;
+        values_->store(static_cast<int>(k), values_->value(node, u), dtype_of(node), u);
+      }
+    if (!evaluates()) return;
+    Value* base = side_address();
+    for (int u = 0; u < unroll; ++u) {
+      bool scalar = nest_.vector_dim < 0;
+      Value* held = scalar ? values_->value(side_->root, u) : values_->vector_value(side_->root, u);
+      held = emit_convert(e_, held, dtype_of(side_->root), DType::f32);
+      Value* at = e_.b.CreateGEP(e_.b.getFloatTy(), base, e_.i64(u * kLanes));
+      if (mask)
+        e_.b.CreateMaskedStore(held, at, llvm::Align(4), mask);
+      else
+        e_.b.CreateAlignedStore(held, at, llvm::Align(4));
+    }
+  }
+
+  DType dtype_of(int32_t node) const { return nest_.expr.nodes[static_cast<size_t>(node)].dtype; }
+
+  Value* flat(const std::vector<int64_t>& strides, unsigned origin) {
+    Value* sum = e_.b.CreateNeg(e_.function->getArg(origin));
+    for (size_t d = 0; d < strides.size(); ++d)
+      if (strides[d] != 0)
+        sum = e_.b.CreateAdd(sum, e_.b.CreateMul(values_->index[d], e_.i64(strides[d])));
+    return sum;
+  }
+  // Of the element at the current indices.
+  Value* side_address() {
+    Value* outer = e_.b.CreateMul(flat(side_->outer, 5), e_.function->getArg(4));
+    return e_.b.CreateGEP(e_.b.getFloatTy(), e_.function->getArg(3),
+                          e_.b.CreateAdd(outer, flat(side_->inner, 6)));
+  }
+
+  Emit& e_;
+  const LoopNest& nest_;
+  const BoxSide* side_;
+  ExprEmitter* values_ = nullptr;
+  std::vector<int32_t> roots_;
+  std::vector<Value*> lower_, upper_;
+};
+
+}  // namespace
+
+void emit_loop(llvm::Module& module, const Host& host, const std::string& name,
+               const LoopNest& nest, int first_output) {
+  Emit e(module, host);
+  LoopEmitter(e, nest, name, nullptr).emit(first_output);
+}
+
+void emit_box(llvm::Module& module, const Host& host, const std::string& name, const LoopNest& nest,
+              int first_output, const BoxSide& side) {
+  Emit e(module, host);
+  LoopEmitter(e, nest, name, &side).emit(first_output);
+}
+
+void emit_offsets(llvm::Module& module, const Host& host, const std::string& name, const Expr& expr,
+                  const std::vector<Access>& accesses) {
+  Emit e(module, host);
+  llvm::Type* pointer = e.b.getPtrTy();
+  e.function =
+      llvm::Function::Create(llvm::FunctionType::get(e.b.getVoidTy(), {pointer, pointer}, false),
+                             llvm::Function::ExternalLinkage, name, module);
+  e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
+  std::vector<int32_t> roots;
+  for (const Access& access : accesses)
+    for (const Access::Dynamic& dynamic : access.dynamic) roots.push_back(dynamic.node);
+  ExprEmitter values(e, expr, roots, nullptr, {}, false);
+  values.bind(e.function->getArg(0), 0);
+  values.scalars(0);
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    Value* offset = e.i64(accesses[i].affine.constant);
+    for (const Access::Dynamic& dynamic : accesses[i].dynamic)
+      offset = e.b.CreateAdd(offset,
+                             e.b.CreateMul(values.value(dynamic.node, 0), e.i64(dynamic.stride)));
+    e.b.CreateStore(offset, e.b.CreateConstGEP1_64(e.b.getInt64Ty(), e.function->getArg(1), i));
+  }
   e.b.CreateRetVoid();
 }
 

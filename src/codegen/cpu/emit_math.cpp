@@ -165,7 +165,9 @@ Value* erf_f32(Emit& e, Value* x) {
 
 // M. Giles, "Approximating the erfinv function", 2010: relative error 3.5e-7.
 Value* erf_inv_f32(Emit& e, Value* x) {
-  Value* w = e.b.CreateFNeg(log1p_f32(e, e.b.CreateFMul(x, e.b.CreateFNeg(x))));
+  Value* one = e.real(x, 1);
+  Value* w =
+      e.b.CreateFNeg(log_f32(e, e.b.CreateFMul(e.b.CreateFSub(one, x), e.b.CreateFAdd(one, x))));
   Value* near =
       e.polynomial(e.b.CreateFSub(w, e.real(x, 2.5)),
                    {1.50140941, 0.246640727, -0.00417768164, -0.00125372503, 0.00021858087,
@@ -187,8 +189,10 @@ Value* sin_or_cos_f32(Emit& e, Value* x, bool cosine) {
   constexpr double kRound64 = 0x1.8p52;
   Value* shifted = e.fma(wide, e.real(wide, 0.63661977236758134), e.real(wide, kRound64));
   Value* n = e.b.CreateFSub(shifted, e.real(wide, kRound64));
-  Value* r64 = e.fma(n, e.real(wide, -0x1.921fb54442d18p0), wide);
-  r64 = e.fma(n, e.real(wide, -0x1.1a62633145c07p-54), r64);
+  // Without fused multiply-add the products must be exact: fewer bits of pi/2 in the first, and a
+  // smaller range.
+  Value* r64 = e.fma(n, e.real(wide, e.host.fma ? -0x1.921fb54442d18p0 : -0x1.921fb544p0), wide);
+  r64 = e.fma(n, e.real(wide, e.host.fma ? -0x1.1a62633145c07p-54 : -0x1.0b4611a626331p-34), r64);
   Value* r = e.b.CreateFPTrunc(r64, x->getType());
   Value* quadrant = e.b.CreateTrunc(e.bits_of(shifted), e.like(x, e.b.getInt32Ty()));
   if (cosine) quadrant = e.b.CreateAdd(quadrant, e.integer(quadrant, 1));
@@ -208,7 +212,7 @@ Value* sin_or_cos_f32(Emit& e, Value* x, bool cosine) {
   if (!cosine)
     value = e.b.CreateSelect(e.b.CreateFCmpOLT(magnitude(e, x), e.real(x, 0x1p-13)), x, value);
 
-  Value* regular = e.b.CreateFCmpOLT(magnitude(e, x), e.real(x, 0x1p40));
+  Value* regular = e.b.CreateFCmpOLT(magnitude(e, x), e.real(x, e.host.fma ? 0x1p40 : 0x1p19));
   Value* all = regular->getType()->isVectorTy() ? e.b.CreateAndReduce(regular) : regular;
   llvm::BasicBlock* before = e.b.GetInsertBlock();
   llvm::BasicBlock* slow = llvm::BasicBlock::Create(e.context, "slow", e.function);

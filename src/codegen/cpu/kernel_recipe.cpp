@@ -1,5 +1,6 @@
 #include "codegen/cpu/kernel_recipe.h"
 
+#include "codegen/cpu/compiled_dot.h"
 #include "codegen/cpu/compiled_loop.h"
 #include "codegen/cpu/compiled_reduction.h"
 #include "codegen/cpu/emit_kernels.h"
@@ -161,10 +162,32 @@ static std::string unsupported_part(const LoopKernel& loop) {
                           needed_nodes(loop.reduction->body, loop.reduction->body_results));
 }
 
+static std::string unsupported_part(const DotKernel& dot) {
+  std::string why = cpu::unsupported(dot.lhs, needed_nodes(dot.lhs, {dot.lhs_root}));
+  if (why.empty()) why = cpu::unsupported(dot.rhs, needed_nodes(dot.rhs, {dot.rhs_root}));
+  if (!why.empty()) return why;
+  for (const auto& [expr, root] :
+       {std::pair(&dot.lhs, dot.lhs_root), std::pair(&dot.rhs, dot.rhs_root)}) {
+    DType dtype = expr->nodes[static_cast<size_t>(root)].dtype;
+    if (dtype == DType::f64 || (is_int(dtype) && bit_width(dtype) > 16))
+      return "products of " + std::string(name(dtype)) + " are not compiled yet";
+  }
+  std::vector<int32_t> roots;
+  for (const KernelOutput& output : dot.outputs) {
+    roots.push_back(output.node);
+    for (const Access::Dynamic& dynamic : output.store.dynamic) roots.push_back(dynamic.node);
+  }
+  return cpu::unsupported(dot.epilogue, needed_nodes(dot.epilogue, roots));
+}
+
 Result<KernelRecipe> kernel_recipe(const Kernel& kernel, const KernelGraph&, const Host&) {
   if (const auto* loop = kernel.get<LoopKernel>()) {
     if (std::string why = unsupported_part(*loop); !why.empty()) return refuse(kernel, why);
     return loop->reduction ? reduction_recipe(kernel, *loop) : loop_recipe(kernel, *loop);
+  }
+  if (const auto* dot = kernel.get<DotKernel>()) {
+    if (std::string why = unsupported_part(*dot); !why.empty()) return refuse(kernel, why);
+    return dot_recipe(kernel, *dot);
   }
   if (const auto* library = kernel.get<LibraryKernel>())
     return refuse(kernel, "library operation " + library->name + " is not compiled yet");

@@ -1,5 +1,6 @@
 #include "codegen/cpu/loop_nest.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "support/check.h"
@@ -69,33 +70,29 @@ int best_vector_dim(const LoopNest& nest, const std::vector<int>& dims) {
   return best;
 }
 
-LoopNest make_loop_nest(const LoopKernel& kernel) {
-  size_t rank = kernel.extents.size();
-  ULLAGE_CHECK(kernel.roles.size() == rank && rank <= 64,
-               "one role per loop dimension, at most 64");
-  // Work on copies with full-length coefficient lists.
+LoopNest collapse(const std::vector<int64_t>& extents, const std::vector<int>& groups,
+                  const Expr& expr, const std::vector<KernelOutput>& outputs) {
+  size_t rank = extents.size();
+  ULLAGE_CHECK(groups.size() == rank && rank <= 64, "one group per loop dimension, at most 64");
   LoopNest nest;
-  nest.expr = kernel.expr;
-  nest.outputs = kernel.outputs;
+  nest.expr = expr;
+  nest.outputs = outputs;
   auto pad = [rank](Affine& affine) { affine.coefficients.resize(rank, 0); };
   for (ExprNode& node : nest.expr.nodes) pad(node.access.affine);
   for (KernelOutput& output : nest.outputs) pad(output.store.affine);
 
+  // Innermost to outermost: a dimension joins the merged one inside it if its coefficient is that
+  // of the merged one times its extent, everywhere. The innermost dimension of a merged one leads:
+  // its coefficient stays.
   DimMap map;
   map.target.assign(rank, -1);
   map.leads.assign(rank, false);
-  // Innermost to outermost: a dimension joins the one after it if every access agrees. Extents of
-  // merged dimensions accumulate, so the test is against the coefficient of the innermost of the
-  // group.
-  int group_first = -1;  // the old dimension whose coefficient leads the current group
-  int64_t group_extent = 1;
-  std::vector<int64_t> extents_reversed;
-  std::vector<LoopRole> roles_reversed;
-  std::vector<int64_t> scale(rank, 1);
-  auto joins = [&](size_t outer, int inner, int64_t inner_extent) {
+  nest.scale_of.assign(rank, 1);
+  int leader = -1;
+  auto joins = [&](size_t outer, int64_t inner_extent) {
     auto agrees = [&](const Affine& affine) {
       return affine.coefficients[outer] ==
-             affine.coefficients[static_cast<size_t>(inner)] * inner_extent;
+             affine.coefficients[static_cast<size_t>(leader)] * inner_extent;
     };
     for (const ExprNode& node : nest.expr.nodes)
       if (!agrees(node.access.affine)) return false;
@@ -104,40 +101,26 @@ LoopNest make_loop_nest(const LoopKernel& kernel) {
     return true;
   };
   for (size_t i = rank; i-- > 0;) {
-    if (kernel.extents[i] == 1) continue;
-    if (group_first >= 0 && roles_reversed.back() == kernel.roles[i] &&
-        joins(i, group_first, group_extent)) {
-      scale[i] = group_extent;
-      group_extent *= kernel.extents[i];
-      extents_reversed.back() = group_extent;
+    if (extents[i] == 1) continue;
+    if (leader >= 0 && nest.groups.back() == groups[i] && joins(i, nest.extents.back())) {
+      nest.scale_of[i] = nest.extents.back();
+      nest.extents.back() *= extents[i];
     } else {
-      group_first = static_cast<int>(i);
-      group_extent = kernel.extents[i];
-      extents_reversed.push_back(group_extent);
-      roles_reversed.push_back(kernel.roles[i]);
+      leader = static_cast<int>(i);
+      nest.extents.push_back(extents[i]);
+      nest.groups.push_back(groups[i]);
       map.leads[i] = true;
     }
-    map.target[i] = static_cast<int>(extents_reversed.size()) - 1;
+    map.target[i] = static_cast<int>(nest.extents.size()) - 1;
   }
-  int groups = static_cast<int>(extents_reversed.size());
+  map.rank = static_cast<int>(nest.extents.size());
   for (int& target : map.target)
-    if (target >= 0) target = groups - 1 - target;
-  map.rank = groups;
+    if (target >= 0) target = map.rank - 1 - target;
+  std::reverse(nest.extents.begin(), nest.extents.end());
+  std::reverse(nest.groups.begin(), nest.groups.end());
   nest.dim_of = map.target;
-  nest.extents.assign(extents_reversed.rbegin(), extents_reversed.rend());
-  nest.roles.assign(roles_reversed.rbegin(), roles_reversed.rend());
   remap(nest.expr, map);
   remap(nest.outputs, map);
-  if (rank > 0 && kernel.roles[0] == LoopRole::parallel) {
-    nest.rows_dim = map.target[0];
-    nest.rows_scale = scale[0];
-  }
-  for (size_t i = 0; i < rank; ++i)
-    if (kernel.roles[i] == LoopRole::reduced) {
-      nest.reduced_dim = map.target[i];
-      nest.reduced_scale = scale[i];
-      break;
-    }
 
   nest.small_index = true;
   constexpr int64_t kSmall = int64_t{1} << 30;
@@ -148,12 +131,30 @@ LoopNest make_loop_nest(const LoopKernel& kernel) {
       bound = std::max(bound, std::max(std::abs(node.lower), std::abs(node.upper)));
     if (bound >= kSmall) nest.small_index = false;
   }
+  return nest;
+}
 
+LoopNest make_loop_nest(const LoopKernel& kernel) {
+  std::vector<int> groups;
+  for (LoopRole role : kernel.roles) groups.push_back(static_cast<int>(role));
+  LoopNest nest = collapse(kernel.extents, groups, kernel.expr, kernel.outputs);
+  for (int group : nest.groups) nest.roles.push_back(static_cast<LoopRole>(group));
+  if (!kernel.roles.empty() && kernel.roles[0] == LoopRole::parallel) {
+    nest.rows_dim = nest.dim_of[0];
+    nest.rows_scale = nest.scale_of[0];
+  }
+  for (size_t i = 0; i < kernel.roles.size(); ++i)
+    if (kernel.roles[i] == LoopRole::reduced && nest.dim_of[i] >= 0) {
+      nest.reduced_dim = nest.dim_of[i];
+      nest.reduced_scale = nest.scale_of[i];
+      break;
+    }
   std::vector<int> parallel;
-  for (int d = 0; d < groups; ++d)
+  int rank = static_cast<int>(nest.extents.size());
+  for (int d = 0; d < rank; ++d)
     if (nest.roles[static_cast<size_t>(d)] == LoopRole::parallel) parallel.push_back(d);
   if (!parallel.empty()) nest.vector_dim = best_vector_dim(nest, parallel);
-  for (int d = 0; d < groups; ++d)
+  for (int d = 0; d < rank; ++d)
     if (d != nest.vector_dim) nest.order.push_back(d);
   return nest;
 }

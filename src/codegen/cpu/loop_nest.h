@@ -15,7 +15,9 @@ inline constexpr int kLanes = 16;  // elements of a vector value, whatever their
 
 struct LoopNest {
   std::vector<int64_t> extents;
-  std::vector<LoopRole> roles;
+  std::vector<int>
+      groups;  // dimensions merge within a group only: roles of loops, parts of products
+  std::vector<LoopRole> roles;  // of loop kernels
   Expr expr;
   std::vector<KernelOutput> outputs;
   // The piece [lower, upper) of the original dimension 0 is [lower * rows_scale, upper *
@@ -25,7 +27,9 @@ struct LoopNest {
   int64_t rows_scale = 1;
   int reduced_dim = -1;
   int64_t reduced_scale = 1;
-  std::vector<int> dim_of;   // dimension of the nest for each of the kernel, -1 when dropped
+  std::vector<int> dim_of;  // dimension of the nest for each of the kernel, -1 when dropped
+  std::vector<int64_t>
+      scale_of;  // index of the kernel's dimension times this is part of that index of the nest
   std::vector<int> order;    // loops, outermost first; without the vector dimension
   int vector_dim = -1;       // -1 when there are no dimensions
   bool small_index = false;  // every index expression fits i32
@@ -44,6 +48,10 @@ struct DimMap {
 void remap(Affine& affine, const DimMap& map);
 void remap(Expr& expr, const DimMap& map);
 void remap(std::vector<KernelOutput>& outputs, const DimMap& map);
+
+// Drops dimensions of extent 1 and merges neighbours of the same group where every access allows.
+LoopNest collapse(const std::vector<int64_t>& extents, const std::vector<int>& groups,
+                  const Expr& expr, const std::vector<KernelOutput>& outputs);
 
 // Drops and merges dimensions; the order is left as it is, with the last parallel dimension as the
 // vector dimension unless another makes more accesses contiguous.

@@ -1,0 +1,332 @@
+// Products with few rows: streaming kernels that read the large operand (the "weights", [K, N])
+// once, where it is, with whatever expression produces it, and keep the sums of a strip of columns
+// in the caller's array. Every sum is one chain of fused multiply-adds per block of 256, in order,
+// as in matmul.h: the same bits.
+#include "codegen/cpu/emit_expr.h"
+#include "codegen/cpu/emit_kernels.h"
+#include "support/check.h"
+
+namespace ullage::cpu {
+
+using llvm::Value;
+
+namespace {
+
+class DotEmitter {
+ public:
+  DotEmitter(Emit& e, const SmallDotCode& code) : e_(e), code_(code), nest_(code.weights) {
+    rank_ = nest_.extents.size();
+    n_dim_ = code.column_dims.back();
+    k_dim_ = code.k_dims.back();
+  }
+
+  void emit() {
+    for (int d = 0; d < static_cast<int>(rank_); ++d) {
+      lower_.push_back(bound(1, d));
+      upper_.push_back(bound(2, d));
+    }
+    ExprEmitter::Loops loops;
+    for (int d : code_.batch_dims) loops.order.push_back(d);
+    for (size_t i = 0; i + 1 < code_.column_dims.size(); ++i)
+      loops.order.push_back(code_.column_dims[i]);
+    size_t single = loops.order.size();
+    for (size_t i = 0; i + 1 < code_.k_dims.size(); ++i) loops.order.push_back(code_.k_dims[i]);
+    if (code_.lanes_along_k) {
+      loops.order.push_back(n_dim_);
+      loops.vector_dim = k_dim_;
+    } else {
+      loops.vector_dim = n_dim_;
+      loops.unroll_dim = k_dim_;
+    }
+    k_level_ = static_cast<int>(single);
+    ExprEmitter weights(e_, nest_.expr, {code_.root}, nullptr, loops, nest_.small_index);
+    weights_ = &weights;
+    weights.bind(e_.function->getArg(0), 0);
+    weights.scalars(0);
+    for (size_t i = 0; i < single; ++i) {
+      size_t dim = static_cast<size_t>(loops.order[i]);
+      weights.index[dim] = lower_[dim];
+      weights.scalars(static_cast<int>(i) + 1);
+    }
+    llvm::IRBuilder<> at_entry(&e_.function->getEntryBlock(), e_.function->getEntryBlock().begin());
+    auto stack = [&](int64_t floats) {
+      llvm::AllocaInst* slot = at_entry.CreateAlloca(
+          llvm::ArrayType::get(e_.b.getFloatTy(), static_cast<uint64_t>(floats)));
+      slot->setAlignment(llvm::Align(64));
+      return slot;
+    };
+    block_ = stack(static_cast<int64_t>(code_.rows) * (code_.lanes_along_k ? kLanes : kDotStrip));
+    tile_ = stack(kLanes * kLanes);
+    if (code_.lanes_along_k)
+      tiles();
+    else
+      strips();
+    e_.b.CreateRetVoid();
+  }
+
+ private:
+  Value* bound(unsigned argument, int dim) {
+    Value* slot = e_.b.CreateConstInBoundsGEP1_64(e_.b.getInt64Ty(), e_.function->getArg(argument),
+                                                  static_cast<uint64_t>(dim));
+    return e_.b.CreateLoad(e_.b.getInt64Ty(), slot);
+  }
+  Value* minimum(Value* a, Value* b) { return e_.b.CreateSelect(e_.b.CreateICmpSLT(a, b), a, b); }
+  Value* at(Value* base, Value* offset) { return e_.b.CreateGEP(e_.b.getFloatTy(), base, offset); }
+  Value* load_vector(Value* address) {
+    return e_.b.CreateAlignedLoad(e_.vector(e_.b.getFloatTy()), address, llvm::Align(4));
+  }
+  void store_vector(Value* value, Value* address) {
+    e_.b.CreateAlignedStore(value, address, llvm::Align(4));
+  }
+  Value* mask_of(Value* rest) {
+    return e_.b.CreateICmpSGT(e_.splat(e_.b.CreateTrunc(rest, e_.b.getInt32Ty())),
+                              e_.lane_numbers(e_.b.getInt32Ty()));
+  }
+  // x[row][k], for every lane.
+  Value* activation(int row, Value* flat_k, int64_t more) {
+    Value* x = at(e_.function->getArg(3), e_.b.CreateMul(e_.i64(row), e_.function->getArg(4)));
+    Value* address = at(at(x, flat_k), e_.i64(more));
+    return e_.splat(e_.b.CreateAlignedLoad(e_.b.getFloatTy(), address, llvm::Align(4)));
+  }
+  Value* sums(int row, Value* column) {
+    Value* base = at(e_.function->getArg(5), e_.b.CreateMul(e_.i64(row), e_.function->getArg(6)));
+    return at(base, column);
+  }
+  Value* weight_value(int u) {
+    Value* held = weights_->vector_value(code_.root, u);
+    return emit_convert(e_, held, nest_.expr.nodes[static_cast<size_t>(code_.root)].dtype,
+                        DType::f32);
+  }
+
+  // The dimensions of k around the innermost; calls body(flat index of the innermost's 0) for each.
+  template <typename Body>
+  void around_k(size_t i, Value* from, Value* to, Value* flat, const Body& body) {
+    size_t dim = static_cast<size_t>(code_.k_dims[i]);
+    if (i + 1 == code_.k_dims.size()) {
+      body(from, to, flat);
+      return;
+    }
+    e_.loop(from, to, 1, [&](Value* k) {
+      weights_->index[dim] = k;
+      weights_->scalars(k_level_ + static_cast<int>(i) + 1);
+      size_t next = static_cast<size_t>(code_.k_dims[i + 1]);
+      Value* inner = e_.b.CreateMul(e_.b.CreateAdd(flat, k), e_.i64(code_.k_extents[i + 1]));
+      around_k(i + 1, lower_[next], upper_[next], inner, body);
+    });
+  }
+
+  template <typename Body>
+  void blocks(const Body& body) {
+    size_t first = static_cast<size_t>(code_.k_dims.front());
+    e_.loop(lower_[first], upper_[first], code_.block_rows, [&](Value* from) {
+      body(from, minimum(e_.b.CreateAdd(from, e_.i64(code_.block_rows)), upper_[first]));
+    });
+  }
+
+  // Lanes across columns: for a few k at a time, all columns of the strip.
+  void strips() {
+    size_t n = static_cast<size_t>(n_dim_);
+    Value* columns = e_.b.CreateSub(upper_[n], lower_[n]);
+    Value* zero = llvm::Constant::getNullValue(e_.vector(e_.b.getFloatTy()));
+    blocks([&](Value* from, Value* to) {
+      for (int row = 0; row < code_.rows; ++row)
+        e_.loop(e_.i64(0), columns, kLanes,
+                [&](Value* v) { store_vector(zero, at(block_, strip_offset(row, v))); });
+      around_k(0, from, to, e_.i64(0), [&](Value* k_from, Value* k_to, Value* flat) {
+        Value* split =
+            e_.b.CreateAdd(k_from, e_.b.CreateAnd(e_.b.CreateSub(k_to, k_from), e_.i64(-kDepth)));
+        e_.loop(k_from, split, kDepth, [&](Value* k) { strip_rows(k, flat, kDepth, columns); });
+        e_.loop(split, k_to, 1, [&](Value* k) { strip_rows(k, flat, 1, columns); });
+      });
+      for (int row = 0; row < code_.rows; ++row)
+        e_.loop(e_.i64(0), columns, kLanes, [&](Value* v) {
+          Value* total = sums(row, v);
+          store_vector(
+              e_.b.CreateFAdd(load_vector(total), load_vector(at(block_, strip_offset(row, v)))),
+              total);
+        });
+    });
+  }
+
+  Value* strip_offset(int row, Value* v) { return e_.b.CreateAdd(v, e_.i64(row * kDotStrip)); }
+
+  void strip_rows(Value* k, Value* flat, int64_t depth, Value* columns) {
+    weights_->index[static_cast<size_t>(k_dim_)] = k;
+    Value* at_k = e_.b.CreateAdd(flat, k);
+    Value* whole = e_.b.CreateAnd(columns, e_.i64(-kLanes));
+    int together = rows_together();
+    for (int first = 0; first < code_.rows; first += together) {
+      int rows = std::min(together, code_.rows - first);
+      // With one row the activations fit in registers for the whole strip.
+      std::vector<Value*> kept;
+      if (rows == 1)
+        for (int64_t u = 0; u < depth; ++u) kept.push_back(activation(first, at_k, u));
+      auto column = [&](Value* v, Value* mask) {
+        weights_->index[static_cast<size_t>(n_dim_)] =
+            e_.b.CreateAdd(lower_[static_cast<size_t>(n_dim_)], v);
+        weights_->block(static_cast<int>(depth), 1, mask);
+        std::vector<Value*> acc;
+        for (int r = 0; r < rows; ++r)
+          acc.push_back(load_vector(at(block_, strip_offset(first + r, v))));
+        for (int64_t u = 0; u < depth; ++u) {
+          Value* w = weight_value(static_cast<int>(u));
+          for (int r = 0; r < rows; ++r) {
+            Value* x = rows == 1 ? kept[static_cast<size_t>(u)] : activation(first + r, at_k, u);
+            acc[static_cast<size_t>(r)] = e_.fma(x, w, acc[static_cast<size_t>(r)]);
+          }
+        }
+        for (int r = 0; r < rows; ++r)
+          store_vector(acc[static_cast<size_t>(r)], at(block_, strip_offset(first + r, v)));
+      };
+      e_.loop(e_.i64(0), whole, kLanes, [&](Value* v) { column(v, nullptr); });
+      e_.loop(whole, columns, kLanes,
+              [&](Value* v) { column(v, mask_of(e_.b.CreateSub(columns, v))); });
+    }
+  }
+
+  // Rows whose sums stay in registers while weights pass by.
+  int rows_together() const {
+    int registers_each = kLanes * 4 / e_.host.vector_bytes;
+    return std::max(1, std::min(8, (e_.host.vector_registers - 6) / registers_each));
+  }
+
+  // Lanes along k: 16 columns by 16 k are turned into 16 vectors across columns.
+  void tiles() {
+    size_t n = static_cast<size_t>(n_dim_);
+    e_.loop(lower_[n], upper_[n], kLanes, [&](Value* column) {
+      Value* offset = e_.b.CreateSub(column, lower_[n]);
+      Value* zero = llvm::Constant::getNullValue(e_.vector(e_.b.getFloatTy()));
+      blocks([&](Value* from, Value* to) {
+        for (int row = 0; row < code_.rows; ++row)
+          store_vector(zero, at(block_, e_.i64(row * kLanes)));
+        around_k(0, from, to, e_.i64(0), [&](Value* k_from, Value* k_to, Value* flat) {
+          Value* split =
+              e_.b.CreateAdd(k_from, e_.b.CreateAnd(e_.b.CreateSub(k_to, k_from), e_.i64(-kLanes)));
+          int together = rows_together();
+          for (int first = 0; first < code_.rows; first += together) {
+            int rows = std::min(together, code_.rows - first);
+            std::vector<Value*> acc;
+            for (int r = 0; r < rows; ++r)
+              acc.push_back(load_vector(at(block_, e_.i64((first + r) * kLanes))));
+            acc = e_.loop_carrying(
+                k_from, split, kLanes, acc, [&](Value* k, std::vector<Value*> carried) {
+                  std::vector<Value*> tile = transposed(column, k, nullptr);
+                  Value* at_k = e_.b.CreateAdd(flat, k);
+                  for (int u = 0; u < kLanes; ++u)
+                    for (int r = 0; r < rows; ++r) {
+                      Value*& sum = carried[static_cast<size_t>(r)];
+                      sum =
+                          e_.fma(activation(first + r, at_k, u), tile[static_cast<size_t>(u)], sum);
+                    }
+                  return carried;
+                });
+            acc = e_.loop_carrying(
+                split, k_to, kLanes, acc, [&](Value* k, std::vector<Value*> carried) {
+                  Value* rest = e_.b.CreateSub(k_to, k);
+                  std::vector<Value*> tile = transposed(column, k, mask_of(rest));
+                  for (int u = 0; u < kLanes; ++u)
+                    store_vector(tile[static_cast<size_t>(u)], at(tile_, e_.i64(u * kLanes)));
+                  Value* at_k = e_.b.CreateAdd(flat, k);
+                  return e_.loop_carrying(
+                      e_.i64(0), rest, 1, carried, [&](Value* u, std::vector<Value*> inner) {
+                        Value* w = load_vector(at(tile_, e_.b.CreateMul(u, e_.i64(kLanes))));
+                        Value* k_u = e_.b.CreateAdd(at_k, u);
+                        for (int r = 0; r < rows; ++r) {
+                          Value*& sum = inner[static_cast<size_t>(r)];
+                          sum = e_.fma(activation(first + r, k_u, 0), w, sum);
+                        }
+                        return inner;
+                      });
+                });
+            for (int r = 0; r < rows; ++r)
+              store_vector(acc[static_cast<size_t>(r)], at(block_, e_.i64((first + r) * kLanes)));
+          }
+        });
+        for (int row = 0; row < code_.rows; ++row) {
+          Value* total = sums(row, offset);
+          store_vector(
+              e_.b.CreateFAdd(load_vector(total), load_vector(at(block_, e_.i64(row * kLanes)))),
+              total);
+        }
+      });
+    });
+  }
+
+  // 16 vectors across columns [column, column + 16), one for each of k..k+15. Columns that do not
+  // exist repeat the last one.
+  std::vector<Value*> transposed(Value* column, Value* k, Value* mask) {
+    size_t n = static_cast<size_t>(n_dim_);
+    Value* last = e_.b.CreateSub(upper_[n], e_.i64(1));
+    weights_->index[static_cast<size_t>(k_dim_)] = k;
+    std::vector<Value*> rows;
+    bool simple = operations_per_element(nest_.expr) <= 6;
+    if (simple) {
+      for (int u = 0; u < kLanes; ++u)
+        rows.push_back(row_along_k(minimum(e_.b.CreateAdd(column, e_.i64(u)), last), mask));
+    } else {
+      e_.loop(e_.i64(0), e_.i64(kLanes), 1, [&](Value* u) {
+        Value* row = row_along_k(minimum(e_.b.CreateAdd(column, u), last), mask);
+        store_vector(row, at(tile_, e_.b.CreateMul(u, e_.i64(kLanes))));
+      });
+      for (int u = 0; u < kLanes; ++u) rows.push_back(load_vector(at(tile_, e_.i64(u * kLanes))));
+    }
+    return transpose_lanes(e_, std::move(rows));
+  }
+
+  Value* row_along_k(Value* column, Value* mask) {
+    weights_->index[static_cast<size_t>(n_dim_)] = column;
+    weights_->scalars(weights_->levels() - 1);
+    weights_->block(1, kLanes, mask);
+    return weight_value(0);
+  }
+
+  static constexpr int64_t kDepth = 8;  // k at a time between loads and stores of the sums
+  Emit& e_;
+  const SmallDotCode& code_;
+  const LoopNest& nest_;
+  size_t rank_ = 0;
+  int n_dim_ = 0, k_dim_ = 0, k_level_ = 0;
+  ExprEmitter* weights_ = nullptr;
+  std::vector<Value*> lower_, upper_;
+  Value* block_ = nullptr;
+  Value* tile_ = nullptr;
+};
+
+}  // namespace
+
+// Four rounds of interleaving: after round i, groups of 2^(i+1) vectors are transposed among
+// themselves.
+std::vector<Value*> transpose_lanes(Emit& e, std::vector<Value*> rows) {
+  for (int half = 1; half < kLanes; half *= 2) {
+    std::vector<Value*> next(rows.size());
+    for (int i = 0; i < kLanes; ++i) {
+      if (i & half) continue;
+      // Lanes of i and i + half trade their off-diagonal halves.
+      std::vector<int> low, high;
+      for (int lane = 0; lane < kLanes; ++lane) {
+        low.push_back(lane & half ? kLanes + (lane ^ half) : lane);
+        high.push_back(lane & half ? kLanes + lane : lane ^ half);
+      }
+      size_t a = static_cast<size_t>(i), b = static_cast<size_t>(i + half);
+      next[a] = e.b.CreateShuffleVector(rows[a], rows[b], low);
+      next[b] = e.b.CreateShuffleVector(rows[a], rows[b], high);
+    }
+    rows = std::move(next);
+  }
+  return rows;
+}
+
+void emit_small_dot(llvm::Module& module, const Host& host, const std::string& name,
+                    const SmallDotCode& code) {
+  Emit e(module, host);
+  llvm::Type* pointer = e.b.getPtrTy();
+  llvm::Type* i64 = e.b.getInt64Ty();
+  e.function = llvm::Function::Create(
+      llvm::FunctionType::get(e.b.getVoidTy(),
+                              {pointer, pointer, pointer, pointer, i64, pointer, i64}, false),
+      llvm::Function::ExternalLinkage, name, module);
+  e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
+  DotEmitter(e, code).emit();
+}
+
+}  // namespace ullage::cpu
