@@ -8,6 +8,16 @@
 
 namespace ullage {
 
+static void print_profile(const std::vector<Executor::Spent>& spent) {
+  if (spent.empty()) return;
+  double total = 0;
+  for (const Executor::Spent& one : spent) total += one.seconds;
+  fmt::print("\ntime by kind of kernel\n");
+  for (const Executor::Spent& one : spent)
+    fmt::print("  {:5.1f} %  {:9.3f} ms  {:6} calls  {:9.1f} us each  {}\n", 100 * one.seconds / total, one.seconds * 1e3, one.calls,
+               one.seconds / static_cast<double>(one.calls) * 1e6, one.name);
+}
+
 int run_run(const VerbCall& call) {
   auto begin = std::chrono::steady_clock::now();
   CompileSettings settings = compile_settings(call);
@@ -20,6 +30,7 @@ int run_run(const VerbCall& call) {
   request.input_files = call.options.list(Opt::input);
   request.repeat = call.options.number(Opt::repeat).value_or(1);
   request.compare_interpreter = call.options.given(Opt::compare);
+  request.profile = call.options.flag(Opt::profile);
   request.output_file = call.options.text(Opt::output);
   begin = std::chrono::steady_clock::now();
   Result<std::unique_ptr<PlannedProgram>> planned = plan_operand(call, settings);
@@ -36,6 +47,7 @@ int run_run(const VerbCall& call) {
   } else {
     fmt::print("{}", to_text(result->report));
     fmt::print("\n{}", to_text(memory));
+    print_profile(result->spent);
   }
   bool failed = result->report.check && !result->report.check->passed;
   if (result->comparison) {

@@ -1,5 +1,7 @@
 #include "driver/load.h"
 
+#include <fmt/format.h>
+
 #include "support/check.h"
 
 namespace ullage {
@@ -36,6 +38,20 @@ class Loader {
     return out;
   }
 
+  // Kind and shape: steps that do the same work share a line of the profile.
+  static std::string profile_name(const KernelGraph& graph, const PlanStep& step) {
+    const Kernel& kernel = graph.kernels[static_cast<size_t>(step.kernel)];
+    std::string out = kernel.name;
+    if (const DotKernel* dot = kernel.get<DotKernel>()) {
+      out += fmt::format(" {}{}x{}x{}", dot->batch.empty() ? "" : std::to_string(dot->batch_size()) + "x", dot->m_size(), dot->k_size(), dot->n_size());
+      if (dot->lhs.nodes.size() > 1 || dot->rhs.nodes.size() > 1) out += " with prologue";
+      if (dot->epilogue.nodes.size() > 1) out += " with epilogue";
+    } else if (!kernel.outputs.empty()) {
+      for (ValueId id : kernel.outputs) out += " " + to_string(graph.values[static_cast<size_t>(id)].type);
+    }
+    return step.axis == PieceAxis::all ? out : out + " in pieces";
+  }
+
   ExecStep translate(const PlanStep& step, const PlanBlock& parent,
                      const std::vector<std::shared_ptr<const CompiledKernel>>& kernels) {
     ExecStep out;
@@ -60,6 +76,7 @@ class Loader {
     switch (step.kind) {
       case PlanStep::Kind::kernel:
         out.kernel = kernels[static_cast<size_t>(step.kernel)];
+        out.name = profile_name(*parent.graph, step);
         ULLAGE_CHECK(out.kernel, "a step without code");
         break;
       case PlanStep::Kind::copy:

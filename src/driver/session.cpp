@@ -151,10 +151,12 @@ Result<RunResult> run_program(const std::string& name, PlannedProgram& planned, 
       Status written = source->write(i, (*executor)->argument(i), pool);
       if (!written) return written.diagnostics();
     }
+    (*executor)->profile(request.profile && (step > 0 || request.repeat == 1));
     begin = Clock::now();
     (*executor)->run();
     out.report.step_seconds.push_back(since(begin));
   }
+  out.spent = (*executor)->spent();
   std::vector<OutputView> outputs = views(**executor, output_types);
   for (const OutputView& view : outputs) out.report.outputs_sha256.push_back(sha256_hex(view.bytes));
   if (request.expectations) out.report.check = judge(*request.expectations, outputs);

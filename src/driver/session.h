@@ -23,11 +23,13 @@ struct RunRequest {
   int64_t repeat = 1;
   bool compare_interpreter = false;
   std::string output_file;               // .npz, or empty
+  bool profile = false;                  // measure each kind of kernel, in all steps but the first
 };
 
 struct RunResult {
   RunReport report;
   std::optional<CheckResult> comparison;  // with the interpreter
+  std::vector<Executor::Spent> spent;     // of a profiled run
 };
 
 // `planned` must have a plan. Arguments are written again before each step, outside the timed part.

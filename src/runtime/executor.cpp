@@ -1,6 +1,7 @@
 #include "runtime/executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "support/check.h"
@@ -12,6 +13,7 @@ struct Executor::Bound {
   std::vector<std::byte*> buffers;
   KernelCall call;
   std::byte* control = nullptr;
+  size_t spent = 0;  // index into Executor::spent_
   std::vector<std::vector<Bound>> nested;
 };
 
@@ -68,9 +70,20 @@ std::vector<Executor::Bound> Executor::bind(const std::vector<ExecStep>& steps) 
     bound.call.lower = step.lower;
     bound.call.upper = step.upper;
     bound.call.accumulate = step.accumulate;
+    auto known = std::find_if(spent_.begin(), spent_.end(), [&](const Spent& s) { return s.name == step.name; });
+    bound.spent = static_cast<size_t>(known - spent_.begin());
+    if (known == spent_.end()) spent_.push_back({step.name});
     if (step.control >= 0) bound.control = arena_.data() + step.control;
     for (const auto& nested : step.nested) bound.nested.push_back(bind(nested));
   }
+  return out;
+}
+
+std::vector<Executor::Spent> Executor::spent() const {
+  std::vector<Spent> out;
+  for (const Spent& spent : spent_)
+    if (spent.calls > 0) out.push_back(spent);
+  std::stable_sort(out.begin(), out.end(), [](const Spent& a, const Spent& b) { return a.seconds > b.seconds; });
   return out;
 }
 
@@ -83,7 +96,14 @@ void Executor::run_steps(const std::vector<Bound>& steps) {
       case ExecStep::Kind::kernel: {
         KernelCall call = bound.call;
         call.buffers = bound.buffers.data();
+        if (!profiling_) {
+          step.kernel->run(call, pool_);
+          break;
+        }
+        auto begin = std::chrono::steady_clock::now();
         step.kernel->run(call, pool_);
+        spent_[bound.spent].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        ++spent_[bound.spent].calls;
         break;
       }
       case ExecStep::Kind::copy:

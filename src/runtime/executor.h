@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/arena.h"
@@ -18,6 +20,7 @@ struct ExecStep {
   enum class Kind : uint8_t { kernel, copy, loop, branch };
 
   Kind kind = Kind::kernel;
+  std::string name;               // for profiles
   std::shared_ptr<const CompiledKernel> kernel;
   std::vector<int64_t> operands;  // arena offsets of inputs, then outputs, moved back for pieces; copy: from, to
   std::vector<int64_t> extents;   // bytes that each operand's buffer has from its offset before moving, for accounting
@@ -64,6 +67,15 @@ class Executor {
 
   void run();
 
+  // Time spent in each kind of step, by name, in the runs since profiling was switched on.
+  struct Spent {
+    std::string name;
+    int64_t calls = 0;
+    double seconds = 0;
+  };
+  void profile(bool on) { profiling_ = on; }
+  std::vector<Spent> spent() const;  // most seconds first
+
   // Highest address used so far, arguments, outputs, constants, temporaries and scratch together.
   int64_t high_water_bytes() const { return arena_.high_water_bytes(); }
 
@@ -78,6 +90,8 @@ class Executor {
   Arena arena_;
   ThreadPool& pool_;
   std::vector<Bound> bound_;
+  bool profiling_ = false;
+  std::vector<Spent> spent_;  // one per distinct name
 };
 
 }  // namespace ullage
