@@ -34,11 +34,11 @@ Type* Emit::memory_type(DType dtype) {
 }
 
 llvm::Constant* Emit::lane_numbers(Type* integer_type, int64_t stride) {
-  std::vector<llvm::Constant*> lanes;
-  for (int i = 0; i < kLanes; ++i)
-    lanes.push_back(
+  std::vector<llvm::Constant*> numbers;
+  for (int i = 0; i < lanes; ++i)
+    numbers.push_back(
         llvm::ConstantInt::get(integer_type, static_cast<uint64_t>(i * stride), true, true));
-  return llvm::ConstantVector::get(lanes);
+  return llvm::ConstantVector::get(numbers);
 }
 
 Value* Emit::intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> operands) {
@@ -73,10 +73,10 @@ Value* Emit::call_per_lane(const std::string& name, llvm::ArrayRef<Value*> opera
       module.getOrInsertFunction(name, llvm::FunctionType::get(element, parameters, false));
   if (!operands[0]->getType()->isVectorTy()) return b.CreateCall(callee, operands);
   Value* result = llvm::PoisonValue::get(operands[0]->getType());
-  for (uint64_t lane = 0; lane < kLanes; ++lane) {
-    std::vector<Value*> lanes;
-    for (Value* operand : operands) lanes.push_back(b.CreateExtractElement(operand, lane));
-    result = b.CreateInsertElement(result, b.CreateCall(callee, lanes), lane);
+  for (uint64_t lane = 0; lane < static_cast<uint64_t>(lanes); ++lane) {
+    std::vector<Value*> arguments;
+    for (Value* operand : operands) arguments.push_back(b.CreateExtractElement(operand, lane));
+    result = b.CreateInsertElement(result, b.CreateCall(callee, arguments), lane);
   }
   return result;
 }

@@ -1,5 +1,5 @@
 // Building one LLVM function: the pieces that all emitters share. A value of the expression is
-// either a scalar or a vector of kLanes elements, and every function here accepts both: types
+// either a scalar or a vector of `lanes` elements, and every function here accepts both: types
 // follow the operands. How dtypes are held: i1 as i1; i2, i4, ui2, ui4 as i8 that holds the value,
 // extended by its sign; bf16 and f16 as f32 that holds a value of theirs; everything else as
 // itself. Only codegen/cpu/emit_*.cpp include this header.
@@ -28,12 +28,13 @@ class Emit {
   const Host& host;
   llvm::IRBuilder<> b;
   llvm::Function* function = nullptr;
+  int lanes = kLanes;  // elements of a vector; products of several rows take 8 where vectors have 256 bits
 
   // Element types: as held in registers, and as stored in buffers.
   llvm::Type* held_type(DType dtype);
   llvm::Type* memory_type(DType dtype);
   llvm::VectorType* vector(llvm::Type* element) {
-    return llvm::FixedVectorType::get(element, kLanes);
+    return llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
   }
   llvm::Type* like(llvm::Value* shape, llvm::Type* element) {
     return shape->getType()->isVectorTy() ? vector(element) : element;
@@ -48,7 +49,7 @@ class Emit {
   }
   llvm::Constant* i64(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
 
-  llvm::Value* splat(llvm::Value* scalar) { return b.CreateVectorSplat(kLanes, scalar); }
+  llvm::Value* splat(llvm::Value* scalar) { return b.CreateVectorSplat(static_cast<unsigned>(lanes), scalar); }
   // lane numbers * stride, as a constant vector of the integer type.
   llvm::Constant* lane_numbers(llvm::Type* integer_type, int64_t stride = 1);
   llvm::Value* intrinsic(llvm::Intrinsic::ID id,
@@ -84,7 +85,7 @@ llvm::Value* emit_math(Emit& e, OpKind op, DType dtype, llvm::ArrayRef<llvm::Val
 llvm::Value* emit_convert(Emit& e, llvm::Value* value, DType from, DType to);
 llvm::Value* emit_combine(Emit& e, OpKind combiner, DType dtype, llvm::Value* a, llvm::Value* b);
 
-// 16 vectors of 16 lanes, transposed.
+// As many vectors as lanes (8 or 16), transposed.
 std::vector<llvm::Value*> transpose_lanes(Emit& e, std::vector<llvm::Value*> rows);
 
 // Rounds an f32 value to bf16 or f16 (still held as f32), wraps an integer of 2 or 4 bits; other

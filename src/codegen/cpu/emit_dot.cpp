@@ -2,6 +2,8 @@
 // once, where it is, with whatever expression produces it, and keep the sums of a strip of columns
 // in the caller's array. Every sum is one chain of fused multiply-adds per block of 256, in order,
 // as in matmul.h: the same bits.
+#include <array>
+
 #include "codegen/cpu/emit_expr.h"
 #include "codegen/cpu/emit_kernels.h"
 #include "support/check.h"
@@ -55,8 +57,8 @@ class DotEmitter {
       slot->setAlignment(llvm::Align(64));
       return slot;
     };
-    block_ = stack(static_cast<int64_t>(code_.rows) * (code_.lanes_along_k ? kLanes : kDotStrip));
-    tile_ = stack(kLanes * kLanes);
+    block_ = stack(static_cast<int64_t>(code_.rows) * (code_.lanes_along_k ? e_.lanes : kDotStrip));
+    tile_ = stack(e_.lanes * e_.lanes);
     if (code_.lanes_along_k)
       tiles();
     else
@@ -127,19 +129,30 @@ class DotEmitter {
   void strips() {
     size_t n = static_cast<size_t>(n_dim_);
     Value* columns = e_.b.CreateSub(upper_[n], lower_[n]);
+    Value* whole = e_.b.CreateAnd(columns, e_.i64(-e_.lanes));
     Value* zero = llvm::Constant::getNullValue(e_.vector(e_.b.getFloatTy()));
     blocks([&](Value* from, Value* to) {
       for (int row = 0; row < code_.rows; ++row)
-        e_.loop(e_.i64(0), columns, kLanes,
+        e_.loop(e_.i64(0), columns, e_.lanes,
                 [&](Value* v) { store_vector(zero, at(block_, strip_offset(row, v))); });
       around_k(0, from, to, e_.i64(0), [&](Value* k_from, Value* k_to, Value* flat) {
         Value* split =
             e_.b.CreateAdd(k_from, e_.b.CreateAnd(e_.b.CreateSub(k_to, k_from), e_.i64(-kDepth)));
-        e_.loop(k_from, split, kDepth, [&](Value* k) { strip_rows(k, flat, kDepth, columns); });
-        e_.loop(split, k_to, 1, [&](Value* k) { strip_rows(k, flat, 1, columns); });
+        e_.loop(k_from, split, kDepth, [&](Value* k) { strip_rows(k, flat, kDepth, whole); });
+        e_.loop(split, k_to, 1, [&](Value* k) { strip_rows(k, flat, 1, whole); });
+        // The columns that do not fill a vector.
+        e_.loop(whole, columns, e_.lanes, [&](Value* v) {
+          Value* mask = mask_of(e_.b.CreateSub(columns, v));
+          e_.loop(k_from, k_to, 1, [&](Value* k) {
+            weights_->index[static_cast<size_t>(k_dim_)] = k;
+            Value* at_k = e_.b.CreateAdd(flat, k);
+            for (int first = 0; first < code_.rows; first += rows_together())
+              column_step(at_k, v, first, 1, mask, {});
+          });
+        });
       });
       for (int row = 0; row < code_.rows; ++row)
-        e_.loop(e_.i64(0), columns, kLanes, [&](Value* v) {
+        e_.loop(e_.i64(0), columns, e_.lanes, [&](Value* v) {
           Value* total = sums(row, v);
           store_vector(
               e_.b.CreateFAdd(load_vector(total), load_vector(at(block_, strip_offset(row, v)))),
@@ -153,130 +166,133 @@ class DotEmitter {
   void strip_rows(Value* k, Value* flat, int64_t depth, Value* columns) {
     weights_->index[static_cast<size_t>(k_dim_)] = k;
     Value* at_k = e_.b.CreateAdd(flat, k);
-    Value* whole = e_.b.CreateAnd(columns, e_.i64(-kLanes));
-    int together = rows_together();
-    for (int first = 0; first < code_.rows; first += together) {
-      int rows = std::min(together, code_.rows - first);
+    for (int first = 0; first < code_.rows; first += rows_together()) {
       // With one row the activations fit in registers for the whole strip.
       std::vector<Value*> kept;
-      if (rows == 1)
+      if (code_.rows == 1)
         for (int64_t u = 0; u < depth; ++u) kept.push_back(activation(first, at_k, u));
-      auto column = [&](Value* v, Value* mask) {
-        weights_->index[static_cast<size_t>(n_dim_)] =
-            e_.b.CreateAdd(lower_[static_cast<size_t>(n_dim_)], v);
-        weights_->block(static_cast<int>(depth), 1, mask);
-        std::vector<Value*> acc;
-        for (int r = 0; r < rows; ++r)
-          acc.push_back(load_vector(at(block_, strip_offset(first + r, v))));
-        for (int64_t u = 0; u < depth; ++u) {
-          Value* w = weight_value(static_cast<int>(u));
-          for (int r = 0; r < rows; ++r) {
-            Value* x = rows == 1 ? kept[static_cast<size_t>(u)] : activation(first + r, at_k, u);
-            acc[static_cast<size_t>(r)] = e_.fma(x, w, acc[static_cast<size_t>(r)]);
-          }
-        }
-        for (int r = 0; r < rows; ++r)
-          store_vector(acc[static_cast<size_t>(r)], at(block_, strip_offset(first + r, v)));
-      };
-      e_.loop(e_.i64(0), whole, kLanes, [&](Value* v) { column(v, nullptr); });
-      e_.loop(whole, columns, kLanes,
-              [&](Value* v) { column(v, mask_of(e_.b.CreateSub(columns, v))); });
+      e_.loop(e_.i64(0), columns, e_.lanes,
+              [&](Value* v) { column_step(at_k, v, first, depth, nullptr, kept); });
     }
+  }
+
+  // Adds `depth` products to the sums of one vector of columns, for the rows that go together from
+  // `first` on.
+  void column_step(Value* at_k, Value* v, int first, int64_t depth, Value* mask,
+                   const std::vector<Value*>& kept) {
+    int rows = std::min(rows_together(), code_.rows - first);
+    weights_->index[static_cast<size_t>(n_dim_)] =
+        e_.b.CreateAdd(lower_[static_cast<size_t>(n_dim_)], v);
+    weights_->block(static_cast<int>(depth), 1, mask);
+    if (depth == kDepth && first == 0) weights_->prefetch(static_cast<int>(depth), kDepth);
+    std::vector<Value*> acc;
+    for (int r = 0; r < rows; ++r)
+      acc.push_back(load_vector(at(block_, strip_offset(first + r, v))));
+    for (int64_t u = 0; u < depth; ++u) {
+      Value* w = weight_value(static_cast<int>(u));
+      for (int r = 0; r < rows; ++r) {
+        Value* x = kept.empty() ? activation(first + r, at_k, u) : kept[static_cast<size_t>(u)];
+        acc[static_cast<size_t>(r)] = e_.fma(x, w, acc[static_cast<size_t>(r)]);
+      }
+    }
+    for (int r = 0; r < rows; ++r)
+      store_vector(acc[static_cast<size_t>(r)], at(block_, strip_offset(first + r, v)));
   }
 
   // Rows whose sums stay in registers while weights pass by.
   int rows_together() const {
-    int registers_each = kLanes * 4 / e_.host.vector_bytes;
+    int registers_each = std::max(1, e_.lanes * 4 / e_.host.vector_bytes);
     return std::max(1, std::min(8, (e_.host.vector_registers - 6) / registers_each));
   }
 
-  // Lanes along k: 16 columns by 16 k are turned into 16 vectors across columns.
+  // Lanes along k: squares of columns and k are turned into vectors across columns, by way of the
+  // stack.
   void tiles() {
     size_t n = static_cast<size_t>(n_dim_);
-    e_.loop(lower_[n], upper_[n], kLanes, [&](Value* column) {
+    e_.loop(lower_[n], upper_[n], e_.lanes, [&](Value* column) {
       Value* offset = e_.b.CreateSub(column, lower_[n]);
       Value* zero = llvm::Constant::getNullValue(e_.vector(e_.b.getFloatTy()));
       blocks([&](Value* from, Value* to) {
         for (int row = 0; row < code_.rows; ++row)
-          store_vector(zero, at(block_, e_.i64(row * kLanes)));
+          store_vector(zero, at(block_, e_.i64(row * e_.lanes)));
         around_k(0, from, to, e_.i64(0), [&](Value* k_from, Value* k_to, Value* flat) {
-          Value* split =
-              e_.b.CreateAdd(k_from, e_.b.CreateAnd(e_.b.CreateSub(k_to, k_from), e_.i64(-kLanes)));
+          Value* split = e_.b.CreateAdd(
+              k_from, e_.b.CreateAnd(e_.b.CreateSub(k_to, k_from), e_.i64(-e_.lanes)));
           int together = rows_together();
           for (int first = 0; first < code_.rows; first += together) {
             int rows = std::min(together, code_.rows - first);
             std::vector<Value*> acc;
             for (int r = 0; r < rows; ++r)
-              acc.push_back(load_vector(at(block_, e_.i64((first + r) * kLanes))));
+              acc.push_back(load_vector(at(block_, e_.i64((first + r) * e_.lanes))));
             acc = e_.loop_carrying(
-                k_from, split, kLanes, acc, [&](Value* k, std::vector<Value*> carried) {
-                  std::vector<Value*> tile = transposed(column, k, nullptr);
-                  Value* at_k = e_.b.CreateAdd(flat, k);
-                  for (int u = 0; u < kLanes; ++u)
-                    for (int r = 0; r < rows; ++r) {
-                      Value*& sum = carried[static_cast<size_t>(r)];
-                      sum =
-                          e_.fma(activation(first + r, at_k, u), tile[static_cast<size_t>(u)], sum);
-                    }
-                  return carried;
+                k_from, split, e_.lanes, acc, [&](Value* k, std::vector<Value*> carried) {
+                  fill_tile(column, k, nullptr);
+                  return tile_step(e_.b.CreateAdd(flat, k), e_.i64(e_.lanes), 4, first, carried);
                 });
             acc = e_.loop_carrying(
-                split, k_to, kLanes, acc, [&](Value* k, std::vector<Value*> carried) {
+                split, k_to, e_.lanes, acc, [&](Value* k, std::vector<Value*> carried) {
                   Value* rest = e_.b.CreateSub(k_to, k);
-                  std::vector<Value*> tile = transposed(column, k, mask_of(rest));
-                  for (int u = 0; u < kLanes; ++u)
-                    store_vector(tile[static_cast<size_t>(u)], at(tile_, e_.i64(u * kLanes)));
-                  Value* at_k = e_.b.CreateAdd(flat, k);
-                  return e_.loop_carrying(
-                      e_.i64(0), rest, 1, carried, [&](Value* u, std::vector<Value*> inner) {
-                        Value* w = load_vector(at(tile_, e_.b.CreateMul(u, e_.i64(kLanes))));
-                        Value* k_u = e_.b.CreateAdd(at_k, u);
-                        for (int r = 0; r < rows; ++r) {
-                          Value*& sum = inner[static_cast<size_t>(r)];
-                          sum = e_.fma(activation(first + r, k_u, 0), w, sum);
-                        }
-                        return inner;
-                      });
+                  fill_tile(column, k, mask_of(rest));
+                  return tile_step(e_.b.CreateAdd(flat, k), rest, 1, first, carried);
                 });
             for (int r = 0; r < rows; ++r)
-              store_vector(acc[static_cast<size_t>(r)], at(block_, e_.i64((first + r) * kLanes)));
+              store_vector(acc[static_cast<size_t>(r)], at(block_, e_.i64((first + r) * e_.lanes)));
           }
         });
         for (int row = 0; row < code_.rows; ++row) {
           Value* total = sums(row, offset);
           store_vector(
-              e_.b.CreateFAdd(load_vector(total), load_vector(at(block_, e_.i64(row * kLanes)))),
+              e_.b.CreateFAdd(load_vector(total), load_vector(at(block_, e_.i64(row * e_.lanes)))),
               total);
         }
       });
     });
   }
 
-  // 16 vectors across columns [column, column + 16), one for each of k..k+15. Columns that do not
-  // exist repeat the last one.
-  std::vector<Value*> transposed(Value* column, Value* k, Value* mask) {
+  // Adds `count` vectors of the tile times activations to the sums of rows from `first` on.
+  std::vector<Value*> tile_step(Value* at_k, Value* count, int64_t step, int first,
+                                std::vector<Value*> sums) {
+    return e_.loop_carrying(
+        e_.i64(0), count, step, std::move(sums), [&](Value* u, std::vector<Value*> carried) {
+          for (int64_t i = 0; i < step; ++i) {
+            Value* number = e_.b.CreateAdd(u, e_.i64(i));
+            Value* w = load_vector(at(tile_, e_.b.CreateMul(number, e_.i64(e_.lanes))));
+            for (size_t r = 0; r < carried.size(); ++r) {
+              Value* x = activation(first + static_cast<int>(r), e_.b.CreateAdd(at_k, u), i);
+              carried[r] = e_.fma(x, w, carried[r]);
+            }
+          }
+          return carried;
+        });
+  }
+
+  // The tile: for each k of k..k+lanes a vector across columns. Columns that do not exist repeat
+  // the last one.
+  void fill_tile(Value* column, Value* k, Value* mask) {
     size_t n = static_cast<size_t>(n_dim_);
     Value* last = e_.b.CreateSub(upper_[n], e_.i64(1));
     weights_->index[static_cast<size_t>(k_dim_)] = k;
     std::vector<Value*> rows;
-    bool simple = operations_per_element(nest_.expr) <= 6;
-    if (simple) {
-      for (int u = 0; u < kLanes; ++u)
+    if (!mask && operations_per_element(nest_.expr) <= 4) {
+      for (int u = 0; u < e_.lanes; ++u)
         rows.push_back(row_along_k(minimum(e_.b.CreateAdd(column, e_.i64(u)), last), mask));
     } else {
-      e_.loop(e_.i64(0), e_.i64(kLanes), 1, [&](Value* u) {
+      e_.loop(e_.i64(0), e_.i64(e_.lanes), 1, [&](Value* u) {
         Value* row = row_along_k(minimum(e_.b.CreateAdd(column, u), last), mask);
-        store_vector(row, at(tile_, e_.b.CreateMul(u, e_.i64(kLanes))));
+        store_vector(row, at(tile_, e_.b.CreateMul(u, e_.i64(e_.lanes))));
       });
-      for (int u = 0; u < kLanes; ++u) rows.push_back(load_vector(at(tile_, e_.i64(u * kLanes))));
+      for (int u = 0; u < e_.lanes; ++u)
+        rows.push_back(load_vector(at(tile_, e_.i64(u * e_.lanes))));
     }
-    return transpose_lanes(e_, std::move(rows));
+    rows = transpose_lanes(e_, std::move(rows));
+    for (int u = 0; u < e_.lanes; ++u)
+      store_vector(rows[static_cast<size_t>(u)], at(tile_, e_.i64(u * e_.lanes)));
   }
 
   Value* row_along_k(Value* column, Value* mask) {
     weights_->index[static_cast<size_t>(n_dim_)] = column;
     weights_->scalars(weights_->levels() - 1);
-    weights_->block(1, kLanes, mask);
+    weights_->block(1, e_.lanes, mask);
     return weight_value(0);
   }
 
@@ -294,26 +310,54 @@ class DotEmitter {
 
 }  // namespace
 
-// Four rounds of interleaving: after round i, groups of 2^(i+1) vectors are transposed among
-// themselves.
+// Within blocks of four lanes by unpacking and halves, as processors do them; then blocks of four
+// among vectors.
 std::vector<Value*> transpose_lanes(Emit& e, std::vector<Value*> rows) {
-  for (int half = 1; half < kLanes; half *= 2) {
-    std::vector<Value*> next(rows.size());
-    for (int i = 0; i < kLanes; ++i) {
-      if (i & half) continue;
-      // Lanes of i and i + half trade their off-diagonal halves.
-      std::vector<int> low, high;
-      for (int lane = 0; lane < kLanes; ++lane) {
-        low.push_back(lane & half ? kLanes + (lane ^ half) : lane);
-        high.push_back(lane & half ? kLanes + lane : lane ^ half);
-      }
-      size_t a = static_cast<size_t>(i), b = static_cast<size_t>(i + half);
-      next[a] = e.b.CreateShuffleVector(rows[a], rows[b], low);
-      next[b] = e.b.CreateShuffleVector(rows[a], rows[b], high);
-    }
-    rows = std::move(next);
+  int lanes = e.lanes, blocks = lanes / 4;
+  auto shuffled = [&](Value* a, Value* b, const std::array<int, 4>& pattern) {
+    std::vector<int> mask;  // pattern: lane within the block, plus 4 for the second vector
+    for (int block = 0; block < blocks; ++block)
+      for (int p : pattern) mask.push_back(4 * block + p % 4 + (p >= 4 ? lanes : 0));
+    return e.b.CreateShuffleVector(a, b, mask);
+  };
+  // quad[g][j]: in block b the elements of rows 4g..4g+3 in lane 4b + j.
+  std::vector<std::array<Value*, 4>> quad;
+  for (int g = 0; g < blocks; ++g) {
+    Value** r = rows.data() + 4 * g;
+    Value* low01 = shuffled(r[0], r[1], {0, 4, 1, 5});
+    Value* high01 = shuffled(r[0], r[1], {2, 6, 3, 7});
+    Value* low23 = shuffled(r[2], r[3], {0, 4, 1, 5});
+    Value* high23 = shuffled(r[2], r[3], {2, 6, 3, 7});
+    quad.push_back({shuffled(low01, low23, {0, 1, 4, 5}), shuffled(low01, low23, {2, 3, 6, 7}),
+                    shuffled(high01, high23, {0, 1, 4, 5}),
+                    shuffled(high01, high23, {2, 3, 6, 7})});
   }
-  return rows;
+  std::vector<Value*> result(rows.size());
+  for (size_t j = 0; j < 4; ++j) {
+    // Blocks as elements of a square matrix of side `blocks`: transpose by rounds of exchanges.
+    std::vector<Value*> line;
+    for (int g = 0; g < blocks; ++g) line.push_back(quad[static_cast<size_t>(g)][j]);
+    for (int half = 1; half < blocks; half *= 2) {
+      std::vector<Value*> next(line.size());
+      for (int i = 0; i < blocks; ++i) {
+        if (i & half) continue;
+        std::vector<int> low, high;
+        for (int block = 0; block < blocks; ++block)
+          for (int lane = 0; lane < 4; ++lane) {
+            low.push_back(4 * (block & half ? block ^ half : block) + lane +
+                          (block & half ? lanes : 0));
+            high.push_back(4 * (block & half ? block : block ^ half) + lane +
+                           (block & half ? lanes : 0));
+          }
+        size_t a = static_cast<size_t>(i), b = static_cast<size_t>(i + half);
+        next[a] = e.b.CreateShuffleVector(line[a], line[b], low);
+        next[b] = e.b.CreateShuffleVector(line[a], line[b], high);
+      }
+      line = std::move(next);
+    }
+    for (size_t block = 0; block < line.size(); ++block) result[4 * block + j] = line[block];
+  }
+  return result;
 }
 
 void emit_small_dot(llvm::Module& module, const Host& host, const std::string& name,
@@ -326,6 +370,8 @@ void emit_small_dot(llvm::Module& module, const Host& host, const std::string& n
                               {pointer, pointer, pointer, pointer, i64, pointer, i64}, false),
       llvm::Function::ExternalLinkage, name, module);
   e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
+  // Where vectors are short, several rows at a time need the registers.
+  if (host.vector_bytes < 64 && code.rows > 4) e.lanes = 8;
   DotEmitter(e, code).emit();
 }
 

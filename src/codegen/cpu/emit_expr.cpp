@@ -264,7 +264,7 @@ Value* ExprEmitter::block_address(const Access& access, Value* base, llvm::Type*
 
 static Value* reversed(Emit& e, Value* vector) {
   std::vector<int> lanes;
-  for (int i = kLanes; i-- > 0;) lanes.push_back(i);
+  for (int i = e.lanes; i-- > 0;) lanes.push_back(i);
   return e.b.CreateShuffleVector(vector, lanes);
 }
 
@@ -280,7 +280,7 @@ Value* ExprEmitter::load_lanes(Value* address, llvm::Type* element, int64_t lane
   llvm::Align align(element->getPrimitiveSizeInBits() / 8);
   if (!offsets && (lane_stride == 1 || lane_stride == -1)) {
     bool backward = lane_stride == -1;
-    if (backward) address = e_.b.CreateGEP(element, address, e_.i64(1 - kLanes));
+    if (backward) address = e_.b.CreateGEP(element, address, e_.i64(1 - e_.lanes));
     Value* loaded;
     if (mask) {
       Value* lanes = backward ? reversed(e_, mask) : mask;
@@ -293,7 +293,7 @@ Value* ExprEmitter::load_lanes(Value* address, llvm::Type* element, int64_t lane
   }
   if (!offsets && !mask && !has_gather(e_.host, element)) {
     Value* result = llvm::PoisonValue::get(type);
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (int lane = 0; lane < e_.lanes; ++lane) {
       Value* at = e_.b.CreateGEP(element, address, e_.i64(lane * lane_stride));
       result = e_.b.CreateInsertElement(result, e_.b.CreateAlignedLoad(element, at, align),
                                         static_cast<uint64_t>(lane));
@@ -312,7 +312,7 @@ Value* ExprEmitter::load_lanes(Value* address, llvm::Type* element, int64_t lane
   }
   if (mask) addresses = e_.b.CreateSelect(mask, addresses, e_.splat(e_.zeros()));
   Value* result = llvm::PoisonValue::get(type);
-  for (uint64_t lane = 0; lane < kLanes; ++lane) {
+  for (uint64_t lane = 0; lane < static_cast<uint64_t>(e_.lanes); ++lane) {
     Value* at = e_.b.CreateExtractElement(addresses, lane);
     result = e_.b.CreateInsertElement(result, e_.b.CreateAlignedLoad(element, at, align), lane);
   }
@@ -351,13 +351,34 @@ Value* ExprEmitter::emit_load(int32_t number, int u) {
   return from_memory(e_, load_lanes(address, element, lane_stride, offsets, mask), node.dtype);
 }
 
+void ExprEmitter::prefetch(int unroll, int64_t ahead) {
+  size_t dim = static_cast<size_t>(loops_.unroll_dim);
+  for (size_t i = 0; i < expr_.nodes.size(); ++i) {
+    const ExprNode& node = expr_.nodes[i];
+    if (!needed_[i] || node.kind != Kind::load || !is_block_node(static_cast<int32_t>(i))) continue;
+    const std::vector<int64_t>& c = node.access.affine.coefficients;
+    if (dim >= c.size() || c[dim] == 0) continue;
+    llvm::Type* element = e_.memory_type(node.dtype);
+    for (int u = 0; u < unroll; ++u) {
+      int64_t lane_stride = 0;
+      Value* offsets = nullptr;
+      Value* address =
+          block_address(node.access, load_places_[i].base, element, u, lane_stride, offsets);
+      if (lane_stride != 1 || offsets) break;
+      address = e_.b.CreateGEP(element, address, e_.i64(c[dim] * ahead));
+      e_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {e_.b.getPtrTy()},
+                           {address, e_.b.getInt32(0), e_.b.getInt32(3), e_.b.getInt32(1)});
+    }
+  }
+}
+
 void ExprEmitter::store_lanes(Value* address, Value* value, int64_t lane_stride, Value* offsets,
                               Value* mask) {
   llvm::Type* element = value->getType()->getScalarType();
   llvm::Align align(element->getPrimitiveSizeInBits() / 8);
   if (!offsets && (lane_stride == 1 || lane_stride == -1)) {
     if (lane_stride == -1) {
-      address = e_.b.CreateGEP(element, address, e_.i64(1 - kLanes));
+      address = e_.b.CreateGEP(element, address, e_.i64(1 - e_.lanes));
       value = reversed(e_, value);
       if (mask) mask = reversed(e_, mask);
     }
@@ -376,7 +397,7 @@ void ExprEmitter::store_lanes(Value* address, Value* value, int64_t lane_stride,
     e_.b.CreateMaskedScatter(value, addresses, align, active);
     return;
   }
-  for (int lane = 0; lane < kLanes; ++lane) {
+  for (int lane = 0; lane < e_.lanes; ++lane) {
     Value* at = offsets ? e_.b.CreateExtractElement(addresses, static_cast<uint64_t>(lane))
                         : e_.b.CreateGEP(element, address, e_.i64(lane * lane_stride));
     e_.b.CreateAlignedStore(e_.b.CreateExtractElement(value, static_cast<uint64_t>(lane)), at,

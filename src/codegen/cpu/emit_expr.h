@@ -46,6 +46,9 @@ class ExprEmitter {
   // The stored element at output k's address, as held.
   llvm::Value* load_output(int output, DType dtype, int u);
 
+  // Asks for the lines that this block's contiguous loads would need `ahead` indices further along unroll_dim.
+  void prefetch(int unroll, int64_t ahead);
+
   // For accumulator and parameter nodes: the held value, per vector.
   std::vector<std::vector<llvm::Value*>> parameters;  // [number][u]; an accumulator is number 0
 

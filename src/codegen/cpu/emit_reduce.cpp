@@ -258,47 +258,44 @@ class ReduceEmitter {
 
   void rows() {
     size_t first = static_cast<size_t>(reduced_.front());
-    DType dtype = code_.accumulators[0];
-    put(total_[0], dtype, nullptr, starting_value(0));
-    e_.loop(lower_[first], upper_[first], code_.block_length, [&](Value* from) {
-      Value* to = minimum(e_.b.CreateAdd(from, e_.i64(code_.block_length)), upper_[first]);
-      for (int a = 0; a < 4; ++a) put(block_[0], dtype, e_.i64(a * kLanes), identity(true));
-      row_elements(0, from, to);
-      Value* sums[4];
-      for (int a = 0; a < 4; ++a) sums[a] = get(block_[0], dtype, e_.i64(a * kLanes), true);
-      Value* sum = combine(combine(sums[0], sums[1]), combine(sums[2], sums[3]));
-      for (int half = kLanes / 2; half >= 1; half /= 2) {
-        std::vector<int> low, high;
-        for (int i = 0; i < half; ++i) low.push_back(i), high.push_back(i + half);
-        Value* a = half == 1 ? e_.b.CreateExtractElement(sum, uint64_t{0})
-                             : e_.b.CreateShuffleVector(sum, low);
-        Value* b = half == 1 ? e_.b.CreateExtractElement(sum, uint64_t{1})
-                             : e_.b.CreateShuffleVector(sum, high);
-        sum = combine(a, b);
-      }
-      put(total_[0], dtype, nullptr, combine(get(total_[0], dtype, nullptr, false), sum));
-    });
-    finish(0, get(total_[0], dtype, nullptr, false));
+    std::vector<Value*> total = {starting_value(0)};
+    total = e_.loop_carrying(
+        lower_[first], upper_[first], code_.block_length, total,
+        [&](Value* from, std::vector<Value*> carried) {
+          Value* to = minimum(e_.b.CreateAdd(from, e_.i64(code_.block_length)), upper_[first]);
+          std::vector<Value*> sums =
+              row_elements(0, from, to, std::vector<Value*>(4, identity(true)));
+          Value* sum = combine(combine(sums[0], sums[1]), combine(sums[2], sums[3]));
+          for (int half = kLanes / 2; half >= 1; half /= 2) {
+            std::vector<int> low, high;
+            for (int i = 0; i < half; ++i) low.push_back(i), high.push_back(i + half);
+            Value* a = half == 1 ? e_.b.CreateExtractElement(sum, uint64_t{0})
+                                 : e_.b.CreateShuffleVector(sum, low);
+            Value* b = half == 1 ? e_.b.CreateExtractElement(sum, uint64_t{1})
+                                 : e_.b.CreateShuffleVector(sum, high);
+            sum = combine(a, b);
+          }
+          carried[0] = combine(carried[0], sum);
+          return carried;
+        });
+    finish(0, total[0]);
   }
 
-  void row_elements(size_t r, Value* from, Value* to) {
+  // Combines the elements of reduced dimensions from number r on with the four vectors of a block.
+  std::vector<Value*> row_elements(size_t r, Value* from, Value* to, std::vector<Value*> sums) {
     size_t dim = static_cast<size_t>(reduced_[r]);
-    if (r + 1 < reduced_.size()) {
-      e_.loop(from, to, 1, [&](Value* i) {
+    if (r + 1 < reduced_.size())
+      return e_.loop_carrying(from, to, 1, sums, [&](Value* i, std::vector<Value*> carried) {
         element_->index[dim] = i;
         element_->scalars(static_cast<int>(parallel_.size() + r + 1));
         size_t next = static_cast<size_t>(reduced_[r + 1]);
-        row_elements(r + 1, lower_[next], upper_[next]);
+        return row_elements(r + 1, lower_[next], upper_[next], std::move(carried));
       });
-      return;
-    }
     DType dtype = code_.accumulators[0];
     int together =
         choose_unroll(nest_.expr, needed_nodes(nest_.expr, roots_), e_.host, uint64_t{1} << dim);
     Value* split =
         e_.b.CreateAdd(from, e_.b.CreateAnd(e_.b.CreateSub(to, from), e_.i64(-4 * kLanes)));
-    std::vector<Value*> sums;
-    for (int a = 0; a < 4; ++a) sums.push_back(get(block_[0], dtype, e_.i64(a * kLanes), true));
     sums =
         e_.loop_carrying(from, split, 4 * kLanes, sums, [&](Value* i, std::vector<Value*> carried) {
           for (int a = 0; a < 4; a += together) {
@@ -311,16 +308,23 @@ class ReduceEmitter {
           }
           return carried;
         });
-    for (int a = 0; a < 4; ++a)
-      put(block_[0], dtype, e_.i64(a * kLanes), sums[static_cast<size_t>(a)]);
-    e_.loop(split, to, kLanes, [&](Value* i) {
-      element_->index[dim] = i;
-      Value* mask = mask_of(e_.b.CreateSub(to, i));
-      element_->block(1, kLanes, mask);
-      Value* offset = e_.b.CreateSub(i, split);
-      Value* before = get(block_[0], dtype, offset, true);
-      put(block_[0], dtype, offset,
-          e_.b.CreateSelect(mask, combine(before, element_value(0, 0)), before));
+    // What is left, if anything, goes by way of the stack, where a vector can be picked by number.
+    Value* left = e_.b.CreateZExt(e_.b.CreateICmpSLT(split, to), e_.b.getInt64Ty());
+    return e_.loop_carrying(e_.i64(0), left, 1, sums, [&](Value*, std::vector<Value*> carried) {
+      for (int a = 0; a < 4; ++a)
+        put(block_[0], dtype, e_.i64(a * kLanes), carried[static_cast<size_t>(a)]);
+      e_.loop(split, to, kLanes, [&](Value* i) {
+        element_->index[dim] = i;
+        Value* mask = mask_of(e_.b.CreateSub(to, i));
+        element_->block(1, kLanes, mask);
+        Value* offset = e_.b.CreateSub(i, split);
+        Value* before = get(block_[0], dtype, offset, true);
+        put(block_[0], dtype, offset,
+            e_.b.CreateSelect(mask, combine(before, element_value(0, 0)), before));
+      });
+      for (int a = 0; a < 4; ++a)
+        carried[static_cast<size_t>(a)] = get(block_[0], dtype, e_.i64(a * kLanes), true);
+      return carried;
     });
   }
 

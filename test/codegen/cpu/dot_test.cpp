@@ -330,7 +330,7 @@ TEST(Speed, NarrowProducts) {
           ThreadPool pool(threads);
           KernelCall call;
           call.scratch = scratch.data();
-          double seconds = best_seconds(4, [&] {
+          double seconds = best_seconds(4, threads, [&] {
             for (Bytes& w : weights)
               g.run(at, {d.lhs.data(), w.data(), d.scale.data(), d.out.data()}, call, pool);
           });

@@ -75,7 +75,7 @@ TEST(Speed, Threefry) {
   Bytes in = bytes_of(key), out(static_cast<size_t>(rows * columns) * 4);
   ThreadPool pool(1);
   auto run = [&] { g.run(0, {in.data(), out.data()}, {}, pool); };
-  double seconds = best_seconds(20, run);
+  double seconds = best_seconds(20, 1, run);
   std::printf("threefry: compiled in %.1f ms, %.3f ns per u32\n", ms,
               seconds * 1e9 / static_cast<double>(rows * columns));
   std::vector<uint32_t> got = values_of<uint32_t>(out);
@@ -139,7 +139,7 @@ TEST(Speed, ElementwiseAndReductions) {
       std::vector<std::byte*> buffers = {in.data()};
       if (two) buffers.push_back(in.data());
       buffers.push_back(out.data());
-      double seconds = best_seconds(6, [&] { g.run(kernel, buffers, call, pool); });
+      double seconds = best_seconds(6, threads, [&] { g.run(kernel, buffers, call, pool); });
       std::printf("%d threads %-24s %6.1f GB/s  %.3f ns per element\n", threads, what,
                   bytes / seconds * 1e-9, seconds * 1e9 / static_cast<double>(count));
     };
