@@ -42,6 +42,7 @@ Status simplify(Module& module, const NormalizeOptions& options);
 Status unroll_loops(Module& module, const NormalizeOptions& options);
 Status inline_calls(Module& module, const NormalizeOptions& options);
 Status mark_counted_loops(Module& module, const NormalizeOptions& options);
+Status keep_accumulator_precision(Module& module, const NormalizeOptions& options);
 Status capture_invariants(Module& module, const NormalizeOptions& options);
 Status remove_dead(Module& module, const NormalizeOptions& options);
 

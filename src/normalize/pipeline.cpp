@@ -9,6 +9,7 @@ const std::vector<NormalizePass>& normalize_passes() {
       {"unroll-loops", unroll_loops},
       {"inline-calls", inline_calls},
       {"capture-invariants", capture_invariants},
+      {"keep-accumulator-precision", keep_accumulator_precision},
       {"simplify-again", simplify},
       {"remove-dead", remove_dead},
       {"mark-counted-loops", mark_counted_loops},

@@ -109,6 +109,29 @@ TEST(Normalize, CountsLoopsAndCapturesInvariants) {
   EXPECT_EQ(module->entry()->body().terminator()->operand(0), module->entry()->body().argument(0));
 }
 
+TEST(Normalize, ProductsKeepTheirPrecisionUpToTheFirstSharedValue) {
+  auto module = normalized(R"(
+    func.func public @main(%x: tensor<8x16xbf16>, %w: tensor<16x16xbf16>) -> (tensor<8x16xbf16>, tensor<8x16xbf16>, tensor<8x16xf32>) {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xbf16>, tensor<16x16xbf16>) -> tensor<8x16xbf16>
+      %1 = stablehlo.tanh %0 : tensor<8x16xbf16>
+      %2 = stablehlo.negate %1 : tensor<8x16xbf16>
+      %3 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xbf16>, tensor<16x16xbf16>) -> tensor<8x16xbf16>
+      %4 = stablehlo.convert %3 : (tensor<8x16xbf16>) -> tensor<8x16xf32>
+      return %1, %2, %4 : tensor<8x16xbf16>, tensor<8x16xbf16>, tensor<8x16xf32>
+    })");
+  for (Op* op : module->entry()->body()) {
+    if (op->kind == OpKind::dot_general || op->kind == OpKind::tanh) {
+      EXPECT_EQ(op->result()->type.dtype, DType::f32);
+    }
+    // The hyperbolic tangent has two readers, so what they read is rounded.
+    if (op->kind == OpKind::negate) {
+      EXPECT_EQ(op->result()->type.dtype, DType::bf16);
+    }
+  }
+  // No rounding between the second product and its widening.
+  EXPECT_EQ(module->entry()->body().terminator()->operand(2)->op()->kind, OpKind::dot_general);
+}
+
 TEST(Normalize, FoldingKeepsSplatsSmall) {
   auto module = normalized(R"(
     func.func public @main() -> tensor<4096x4096xf32> {
