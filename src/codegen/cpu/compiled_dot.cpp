@@ -162,37 +162,25 @@ class CompiledDot : public CompiledKernel {
     (plan_.swapped ? column0 : row0) = piece.m0;
     (plan_.swapped ? column1 : row1) = piece.m1;
     float* x = reinterpret_cast<float*>(call.scratch);
-    const FlatBox& narrow = plan_.swapped ? functions_.rhs : functions_.lhs;
-    // Rows outside the piece are not there to be read: zeros stand for them.
-    if (row1 - row0 < rows)
-      std::memset(x, 0, static_cast<size_t>(plan_.batch * rows * plan_.k) * 4);
-    auto evaluate_batch = [&](int64_t b) {
-      narrow(call.buffers, b, row0, row1, piece.k0, piece.k1,
-             x + (b * rows + row0) * plan_.k + piece.k0, plan_.k);
-    };
-    if (plan_.batch * rows * plan_.k < 65536) {
-      for (int64_t b = 0; b < plan_.batch; ++b) evaluate_batch(b);
-    } else {
-      pool.parallel_for(plan_.batch, [&](int64_t b, int) { evaluate_batch(b); });
-    }
+    evaluate_narrow(call, piece, rows, row0, row1, x, pool);
 
+    int64_t width = cpu::dot_strip(rows);
     // Strips stay within one index of the outer columns.
     const LoopNest& weights = small_.weights;
     int64_t inner = weights.extents[static_cast<size_t>(small_.column_dims.back())];
-    int64_t strips_per_inner = (inner + cpu::kDotStrip - 1) / cpu::kDotStrip;
+    int64_t strips_per_inner = (inner + width - 1) / width;
     int64_t total = plan_.swapped ? plan_.m : plan_.n;
     int64_t strips = plan_.batch * (total / inner) * strips_per_inner;
     // Small products are worth a chunk only together.
     double work = static_cast<double>(rows + 2) * static_cast<double>(plan_.k) *
-                  static_cast<double>(std::min(inner, cpu::kDotStrip));
+                  static_cast<double>(std::min(inner, width));
     int64_t together = std::max<int64_t>(1, static_cast<int64_t>(300000 / std::max(work, 1.0)));
     auto strip = [&](int64_t number) {
-      int64_t within = number % strips_per_inner * cpu::kDotStrip;
+      int64_t within = number % strips_per_inner * width;
       int64_t outer = number / strips_per_inner % (total / inner);
       int64_t batch = number / strips_per_inner / (total / inner);
       int64_t from = std::max(column0, outer * inner + within);
-      int64_t to =
-          std::min({column1, outer * inner + within + cpu::kDotStrip, (outer + 1) * inner});
+      int64_t to = std::min({column1, outer * inner + within + width, (outer + 1) * inner});
       if (from < to)
         run_strip(call, piece, batch, row0, row1, from, to, x + batch * rows * plan_.k);
     };
@@ -207,32 +195,58 @@ class CompiledDot : public CompiledKernel {
       pool.parallel_for(chunks, chunk);
   }
 
+  // The narrow operand as x[batch][k][row], by blocks of k.
+  void evaluate_narrow(const KernelCall& call, const Piece& piece, int64_t rows, int64_t row0,
+                       int64_t row1, float* x, ThreadPool& pool) const {
+    const FlatBox& narrow = plan_.swapped ? functions_.rhs : functions_.lhs;
+    int64_t blocks = (piece.k1 - piece.k0 + kDotBlock - 1) / kDotBlock;
+    auto block = [&](int64_t number, int) {
+      int64_t batch = number / blocks, from = piece.k0 + number % blocks * kDotBlock;
+      int64_t to = std::min(piece.k1, from + kDotBlock);
+      float* target = x + (batch * plan_.k + from) * rows;
+      if (rows == 1) {
+        narrow(call.buffers, batch, row0, row1, from, to, target, 0);
+        return;
+      }
+      float values[kNarrow][kDotBlock];
+      narrow(call.buffers, batch, row0, row1, from, to, values[row0], kDotBlock);
+      // Rows outside the piece are not there to be read: zeros stand for them.
+      for (int64_t k = 0; k < to - from; ++k)
+        for (int64_t r = 0; r < rows; ++r)
+          target[k * rows + r] = r >= row0 && r < row1 ? values[r][k] : 0.0f;
+    };
+    int64_t count = plan_.batch * blocks;
+    if (count * kDotBlock * rows < 65536) {
+      for (int64_t i = 0; i < count; ++i) block(i, 0);
+    } else {
+      pool.parallel_for(count, block);
+    }
+  }
+
   void run_strip(const KernelCall& call, const Piece& piece, int64_t batch, int64_t row0,
                  int64_t row1, int64_t from, int64_t to, const float* x) const {
-    alignas(64) float sums[kNarrow * cpu::kDotStrip];
-    int64_t rows = std::min(plan_.m, plan_.n);
+    int64_t rows = std::min(plan_.m, plan_.n), strip = cpu::dot_strip(rows);
+    alignas(64) float sums[kNarrow * cpu::dot_strip(kNarrow)];
     const MatmulOutput& out = plan_.output;
     int64_t row_stride = plan_.swapped ? out.column_stride : out.row_stride;
     int64_t column_stride = plan_.swapped ? out.row_stride : out.column_stride;
-    std::fill(sums, sums + rows * cpu::kDotStrip,
+    std::fill(sums, sums + rows * strip,
               -0.0f);  // adding to -0 keeps every value as it is
     if (call.accumulate) {
       const float* c = direct_output(call) + batch * out.batch_stride;
       for (int64_t r = row0; r < row1; ++r)
         for (int64_t j = from; j < to; ++j)
-          sums[r * cpu::kDotStrip + j - from] = c[r * row_stride + j * column_stride];
+          sums[r * strip + j - from] = c[r * row_stride + j * column_stride];
     }
     const std::vector<int64_t>& extents = small_.weights.extents;
     std::vector<int64_t> low(extents.size(), 0), high = extents;
     for_boxes(extents, small_.batch_dims, 0, batch, batch + 1, low, high, [&] {
       for_boxes(extents, small_.column_dims, 0, from, to, low, high, [&] {
-        for_boxes(extents, small_.k_dims, 0, piece.k0, piece.k1, low, high, [&] {
-          functions_.small(call.buffers, low.data(), high.data(), x, plan_.k, sums, cpu::kDotStrip);
-        });
+        for_boxes(extents, small_.k_dims, 0, piece.k0, piece.k1, low, high,
+                  [&] { functions_.small(call.buffers, low.data(), high.data(), x, sums); });
       });
     });
-    functions_.epilogue(call.buffers, batch, row0, row1, from, to, sums + row0 * cpu::kDotStrip,
-                        cpu::kDotStrip);
+    functions_.epilogue(call.buffers, batch, row0, row1, from, to, sums + row0 * strip, strip);
   }
 
   DotPlan plan_;

@@ -57,7 +57,8 @@ class DotEmitter {
       slot->setAlignment(llvm::Align(64));
       return slot;
     };
-    block_ = stack(static_cast<int64_t>(code_.rows) * (code_.lanes_along_k ? e_.lanes : kDotStrip));
+    block_ = stack(static_cast<int64_t>(code_.rows) *
+                   (code_.lanes_along_k ? e_.lanes : dot_strip(code_.rows)));
     tile_ = stack(e_.lanes * e_.lanes);
     if (code_.lanes_along_k)
       tiles();
@@ -84,15 +85,14 @@ class DotEmitter {
     return e_.b.CreateICmpSGT(e_.splat(e_.b.CreateTrunc(rest, e_.b.getInt32Ty())),
                               e_.lane_numbers(e_.b.getInt32Ty()));
   }
-  // x[row][k], for every lane.
+  // x[k][row], for every lane.
   Value* activation(int row, Value* flat_k, int64_t more) {
-    Value* x = at(e_.function->getArg(3), e_.b.CreateMul(e_.i64(row), e_.function->getArg(4)));
-    Value* address = at(at(x, flat_k), e_.i64(more));
+    Value* x = at(e_.function->getArg(3), e_.b.CreateMul(flat_k, e_.i64(code_.rows)));
+    Value* address = at(x, e_.i64(more * code_.rows + row));
     return e_.splat(e_.b.CreateAlignedLoad(e_.b.getFloatTy(), address, llvm::Align(4)));
   }
   Value* sums(int row, Value* column) {
-    Value* base = at(e_.function->getArg(5), e_.b.CreateMul(e_.i64(row), e_.function->getArg(6)));
-    return at(base, column);
+    return at(e_.function->getArg(4), strip_offset(row, column));
   }
   Value* weight_value(int u) {
     Value* held = weights_->vector_value(code_.root, u);
@@ -161,7 +161,9 @@ class DotEmitter {
     });
   }
 
-  Value* strip_offset(int row, Value* v) { return e_.b.CreateAdd(v, e_.i64(row * kDotStrip)); }
+  Value* strip_offset(int row, Value* v) {
+    return e_.b.CreateAdd(v, e_.i64(row * dot_strip(code_.rows)));
+  }
 
   void strip_rows(Value* k, Value* flat, int64_t depth, Value* columns) {
     weights_->index[static_cast<size_t>(k_dim_)] = k;
@@ -364,10 +366,9 @@ void emit_small_dot(llvm::Module& module, const Host& host, const std::string& n
                     const SmallDotCode& code) {
   Emit e(module, host);
   llvm::Type* pointer = e.b.getPtrTy();
-  llvm::Type* i64 = e.b.getInt64Ty();
   e.function = llvm::Function::Create(
-      llvm::FunctionType::get(e.b.getVoidTy(),
-                              {pointer, pointer, pointer, pointer, i64, pointer, i64}, false),
+      llvm::FunctionType::get(e.b.getVoidTy(), {pointer, pointer, pointer, pointer, pointer},
+                              false),
       llvm::Function::ExternalLinkage, name, module);
   e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
   // Where vectors are short, several rows at a time need the registers.

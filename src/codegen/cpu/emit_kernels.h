@@ -47,14 +47,17 @@ using OffsetsFunction = void (*)(std::byte* const* buffers, int64_t* offsets);
 void emit_offsets(llvm::Module& module, const Host& host, const std::string& name, const Expr& expr,
                   const std::vector<Access>& accesses);
 
-// A product with few rows, for one strip of columns: adds to sums[row * stride + column - first
-// column] the products of x[row * x_stride + k] and the weights. The box is over the weights'
-// dimensions: single batches and outer columns, at most kDotStrip inner columns, and a range of k
-// that starts at a block. Sums have room for whole vectors.
+// A product with few rows, for one strip of columns: adds to sums[row * strip + column - first
+// column] the products of x[k * rows + row] and the weights. The box is over the weights'
+// dimensions: single batches and outer columns, at most dot_strip(rows) inner columns, and a range
+// of k that starts at a block. Sums have room for whole vectors.
 using SmallDotFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
-                                  const int64_t* upper, const float* x, int64_t x_stride,
-                                  float* sums, int64_t stride);
-inline constexpr int64_t kDotStrip = 256;
+                                  const int64_t* upper, const float* x, float* sums);
+// The more columns, the longer the stretches of memory that are read; the sums of all rows stay in
+// the nearest cache.
+constexpr int64_t dot_strip(int64_t rows) {
+  return rows <= 2 ? 1024 : rows <= 8 ? 512 : 256;
+}
 
 struct SmallDotCode {
   LoopNest weights;

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -120,7 +121,12 @@ std::string compile_module(const std::vector<const JitUnit*>& units, const JitOp
     function.addFnAttr("no-builtins");
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
-  if (options.print_ir) module.print(llvm::errs(), nullptr);
+  if (options.print_ir) {  // in one piece, as several threads print
+    std::string text;
+    llvm::raw_string_ostream text_stream(text);
+    module.print(text_stream, nullptr);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  }
   llvm::raw_string_ostream verify_stream(message);
   if (llvm::verifyModule(module, &verify_stream)) return "generated code is malformed: " + message;
   llvm::raw_svector_ostream stream(object);
