@@ -12,7 +12,7 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace ullage {
@@ -26,12 +26,11 @@ struct PackBuffer {
 };
 
 struct PackOptions {
-  int64_t capacity = -1;           // bytes; -1: as small as the limits allow
-  int64_t node_limit = 4'000'000;  // placements tried by the exact search, all parts together
-  int64_t step_limit =
-      2'000'000'000;     // elementary steps of all stages together, about a nanosecond each
-  double tolerance = 0;  // without a capacity: stop within this fraction above max_live
-  bool exact = true;     // false: only the placement heuristics
+  int64_t capacity = -1;             // bytes; -1: as small as the limits allow
+  int64_t node_limit = 4'000'000;    // placements tried by the exact search, all parts together
+  int64_t step_limit = 400'000'000;  // elementary steps of all stages, some nanoseconds each
+  double tolerance = 0;              // without a capacity: stop within this fraction above max_live
+  bool exact = true;                 // false: only the placement heuristics
 };
 
 enum class PackMethod : uint8_t { trivial, greedy, exact, iterated };

@@ -106,7 +106,11 @@ GreedyPlacer::GreedyPlacer(const PackProblem& problem) : problem_(problem) {
   constexpr int32_t narrowest = 16;
   constexpr int64_t most_windows = 6, least_share = 8;
   int64_t total_span = 0, count = problem.size();
-  for (int32_t i = 0; i < problem.size(); ++i) total_span += problem.last[i] - problem.first[i];
+  int32_t longest = 0;
+  for (int32_t i = 0; i < problem.size(); ++i) {
+    total_span += problem.last[i] - problem.first[i];
+    longest = std::max(longest, problem.last[i] - problem.first[i]);
+  }
   int32_t served_below = 0;
   for (int32_t width = narrowest; width < problem.section_count; width *= 4) {
     int32_t stride = width / 2;
@@ -120,6 +124,7 @@ GreedyPlacer::GreedyPlacer(const PackProblem& problem) : problem_(problem) {
     levels_.push_back({width, stride, {}});
     levels_.back().windows.resize(static_cast<size_t>(problem.section_count / stride) + 1);
   }
+  if (longest <= served_below) return;
   levels_.push_back({problem.section_count, std::max(problem.section_count, 1), {}});
   levels_.back().windows.resize(1);
 }

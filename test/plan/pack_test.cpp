@@ -188,10 +188,6 @@ TEST(Pack, SearchProvesWhatTheBoundCannot) {
   EXPECT_TRUE(result.proved_infeasible);
   EXPECT_EQ(least_arena(seed), 8);
   EXPECT_EQ(pack(seed).arena, 8);
-  // The obstacle alone does not fit either.
-  std::vector<PackBuffer> obstacle;
-  for (int32_t i : result.obstacle) obstacle.push_back(seed[i]);
-  EXPECT_EQ(least_arena(obstacle), 8);
 
   // Its neighbours: many of them have a gap too.
   std::mt19937_64 random(3);
@@ -207,6 +203,25 @@ TEST(Pack, SearchProvesWhatTheBoundCannot) {
     EXPECT_EQ(pack(buffers).arena, least) << "round " << round;
   }
   EXPECT_GE(gaps, 10);
+}
+
+TEST(Pack, ObstacleOfASearchCannotLoseABuffer) {
+  std::vector<PackBuffer> buffers = {{5, 7, 1}, {3, 7, 2},   {4, 6, 2},  {3, 7, 1},  {6, 8, 3},
+                                     {0, 3, 4}, {0, 5, 2},   {7, 8, 4},  {8, 12, 1}, {9, 13, 2},
+                                     {8, 9, 2}, {11, 15, 3}, {-4, 1, 1}, {-3, 0, 2}};
+  PackResult result = pack(buffers, {.capacity = 7});
+  ASSERT_EQ(result.max_live, 7);
+  ASSERT_TRUE(result.proved_infeasible);
+  EXPECT_LT(result.obstacle.size(), buffers.size());
+  EXPECT_TRUE(std::is_sorted(result.obstacle.begin(), result.obstacle.end()));
+  std::vector<PackBuffer> obstacle;
+  for (int32_t i : result.obstacle) obstacle.push_back(buffers[i]);
+  EXPECT_GT(least_arena(obstacle), 7);
+  for (size_t i = 0; i < obstacle.size(); ++i) {
+    std::vector<PackBuffer> rest = obstacle;
+    rest.erase(rest.begin() + static_cast<int64_t>(i));
+    EXPECT_LE(least_arena(rest), 7) << "without buffer " << result.obstacle[i];
+  }
 }
 
 TEST(Pack, AgreesWithBruteForce) {
