@@ -1,7 +1,9 @@
 // Products of narrow floats are summed in f32. Rounding the sum to bf16 or f16 only to widen it again for the next
 // operation loses accuracy and saves nothing, so the rounding moves behind the elementwise operations that follow, as long as
-// each value has a single reader. What is stored or read twice is rounded as the program says. The rule looks at the
-// program's text alone, so that results do not depend on what is fused, stored or recomputed; it can be disabled by name.
+// each value has a single reader. The operand of a product is a stored array, which rounding makes smaller: there the
+// rounding is left out only where the array is small enough not to matter. What is read twice is rounded as the program
+// says. The rule looks at the program's text alone, so that results do not depend on what is fused, stored or recomputed;
+// it can be disabled by name.
 #include <unordered_set>
 
 #include "normalize/normalize.h"
@@ -9,6 +11,8 @@
 namespace ullage {
 
 namespace {
+
+constexpr int64_t kSmallBytes = 64 << 10;  // an array that may as well be stored in f32
 
 bool is_narrow(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
@@ -46,8 +50,19 @@ class Widener {
   }
 
   void widen_product(Op* op) {
-    if (!is_narrow(op->result()->type.dtype) || op->result()->type.quantized) return;
-    replace(op, op->operands());
+    std::vector<Value*> operands = op->operands();
+    bool wide_operand = false;
+    for (Value*& operand : operands) {
+      Value* wide = behind(operand);
+      if (!wide || wide->type.bytes() > kSmallBytes) continue;
+      operand = wide;
+      wide_operand = true;
+    }
+    if (wide_operand)
+      for (Value*& operand : operands)
+        if (is_narrow(operand->type.dtype)) operand = convert(operand, DType::f32, op);
+    if (is_narrow(op->result()->type.dtype) && !op->result()->type.quantized) replace(op, operands);
+    else if (wide_operand) op->set_operands(operands);
   }
 
   // The f32 value behind a rounding that nobody else reads, or null.
