@@ -72,6 +72,12 @@ struct SmallDotCode {
 void emit_small_dot(llvm::Module& module, const Host& host, const std::string& name,
                     const SmallDotCode& code);
 
+// Random words of `vectors` * kLanes blocks from `first_block` on: 4 words a block (Philox) or 2
+// (Threefry), in order. state: key, low and high half of the counter.
+using RngFunction = void (*)(const uint64_t* state, int64_t first_block, int64_t vectors,
+                             uint32_t* words);
+void emit_rng(llvm::Module& module, const Host& host, const std::string& name, bool philox);
+
 // A reduction over the box; `continues` != 0 starts from what the outputs hold instead of the
 // initial values.
 using ReductionFunction = void (*)(std::byte* const* buffers, const int64_t* lower,

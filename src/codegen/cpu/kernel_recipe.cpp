@@ -3,6 +3,7 @@
 #include "codegen/cpu/compiled_dot.h"
 #include "codegen/cpu/compiled_loop.h"
 #include "codegen/cpu/compiled_reduction.h"
+#include "codegen/cpu/compiled_rng.h"
 #include "codegen/cpu/emit_kernels.h"
 #include "codegen/cpu/loop_nest.h"
 
@@ -180,7 +181,7 @@ static std::string unsupported_part(const DotKernel& dot) {
   return cpu::unsupported(dot.epilogue, needed_nodes(dot.epilogue, roots));
 }
 
-Result<KernelRecipe> kernel_recipe(const Kernel& kernel, const KernelGraph&, const Host&) {
+Result<KernelRecipe> kernel_recipe(const Kernel& kernel, const KernelGraph& graph, const Host&) {
   if (const auto* loop = kernel.get<LoopKernel>()) {
     if (std::string why = unsupported_part(*loop); !why.empty()) return refuse(kernel, why);
     return loop->reduction ? reduction_recipe(kernel, *loop) : loop_recipe(kernel, *loop);
@@ -189,6 +190,7 @@ Result<KernelRecipe> kernel_recipe(const Kernel& kernel, const KernelGraph&, con
     if (std::string why = unsupported_part(*dot); !why.empty()) return refuse(kernel, why);
     return dot_recipe(kernel, *dot);
   }
+  if (const auto* rng = kernel.get<RngKernel>()) return rng_recipe(kernel, *rng, graph);
   if (const auto* library = kernel.get<LibraryKernel>())
     return refuse(kernel, "library operation " + library->name + " is not compiled yet");
   return refuse(kernel, "this kind of kernel is not compiled yet");
