@@ -56,10 +56,10 @@ std::string run_program(const fs::path& path) {
   return "";
 }
 
-// Programs whose expected values were computed in f32 by formulas that lose more digits than the
-// check allows; the interpreter's values are nearer to the exact ones. Most of them are switched
-// off for StableHLO's own interpreter too.
-const std::set<std::string> kInexactExpectations = {
+// Programs whose expectations the interpreter misses at present. Known to be looked into, not known to be wrong: for some,
+// the expected values are those of a reference that rounds in other places than we do, which has not been measured. A
+// program that starts to pass must leave the list.
+const std::set<std::string> kKnownFailures = {
     "cosh_float32_20_20_chlo.mlir",
     "cumprod_complex64_8_9.mlir",
     "fft_complex128_14_15_16_17.mlir",
@@ -84,8 +84,9 @@ void run_folder(const std::string& folder, size_t step) {
     if (filter ? name.find(filter) == std::string::npos : !all && i % step != 0) continue;
     std::string problem = run_program(programs[i]);
     problem.empty() ? ++passed : ++failed;
-    bool is_known = kInexactExpectations.contains(name);
+    bool is_known = kKnownFailures.contains(name);
     if (!problem.empty() && !is_known) ADD_FAILURE() << name << ": " << problem;
+    if (problem.empty() && is_known) ADD_FAILURE() << name << " passes: take it off the list of known failures";
   }
   std::printf("%d passed, %d failed\n", passed, failed);
 }
