@@ -83,7 +83,7 @@ struct DotAlgorithm {
 // dot_general, dot with no dimension numbers, and chlo.ragged_dot.
 struct DotAttributes {
   Dims lhs_batching, rhs_batching, lhs_contracting, rhs_contracting;
-  Dims lhs_ragged, rhs_group;  // chlo.ragged_dot only
+  Dims lhs_ragged, rhs_group;        // chlo.ragged_dot only
   std::vector<Precision> precision;  // empty or two
   std::optional<DotAlgorithm> algorithm;
   friend bool operator==(const DotAttributes&, const DotAttributes&) = default;

@@ -155,7 +155,8 @@ bool operator==(const Type& a, const Type& b) {
 // The shortest decimal that reads back as the same number, with the point that MLIR wants.
 static std::string scale_string(double value) {
   char buffer[32];
-  auto [end, code] = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  auto [end, code] =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
   std::string text(buffer, end);
   if (text.find('.') == std::string::npos) text.insert(std::min(text.find('e'), text.size()), ".0");
   return text;

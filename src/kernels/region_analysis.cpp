@@ -225,7 +225,8 @@ class Analyzer {
     return out;
   }
 
-  // Whether the leaf is needed later anyway, by something else than `value`, so that reading it again keeps nothing alive.
+  // Whether the leaf is needed later anyway, by something else than `value`, so that reading it
+  // again keeps nothing alive.
   bool outlives(Value* leaf, Value* value) {
     if (!defined_here(leaf)) return true;  // captured: lives as long as the region
     if (!leaf->op() && region_.parent()) return false;
@@ -247,10 +248,12 @@ class Analyzer {
   void collect_expression(Value* value, std::unordered_set<Op*>& out) const {
     if (!value->op() || out.size() > 256 || !out.insert(value->op()).second) return;
     for (Value* operand : value->op()->operands())
-      if (!result_.stored.contains(operand) && defined_here(operand)) collect_expression(operand, out);
+      if (!result_.stored.contains(operand) && defined_here(operand))
+        collect_expression(operand, out);
   }
 
-  // Where an operation reads its operands if all that can be virtual is: at the last kernel that its result flows into.
+  // Where an operation reads its operands if all that can be virtual is: at the last kernel that
+  // its result flows into.
   int64_t reading_position(Op* op) {
     if (auto it = reading_position_.find(op); it != reading_position_.end()) return it->second;
     int64_t position = position_.at(op);
@@ -368,16 +371,20 @@ class Analyzer {
     make_leaf(best_value);
   }
 
-  // A product that sums over the rows of both operands, as weight gradients do. It is what the planner cuts along the rows,
-  // and a sum that goes on from piece to piece has no place for an epilogue until it is finished.
+  // A product that sums over the rows of both operands, as weight gradients do. It is what the
+  // planner cuts along the rows, and a sum that goes on from piece to piece has no place for an
+  // epilogue until it is finished.
   static bool sums_over_rows(const Op& dot) {
     const auto& attributes = dot.as<DotAttributes>();
-    if (attributes.lhs_contracting.empty() || attributes.lhs_contracting[0] != 0 || attributes.rhs_contracting[0] != 0) return false;
+    if (attributes.lhs_contracting.empty() || attributes.lhs_contracting[0] != 0 ||
+        attributes.rhs_contracting[0] != 0)
+      return false;
     return dot.operand(0)->type.shape[0] >= 2 * kDotBlock;
   }
 
   bool can_join(Op* op, Op* root, const std::unordered_set<Op*>& cluster) {
-    if (sums_over_rows(*root) && op->kind != OpKind::transpose && op->kind != OpKind::reshape) return false;
+    if (sums_over_rows(*root) && op->kind != OpKind::transpose && op->kind != OpKind::reshape)
+      return false;
     if (!is_fusible(module_, *op) || op->num_results() != 1) return false;
     if (op->result()->type.num_elements() != root->result()->type.num_elements()) return false;
     switch (op->kind) {

@@ -6,8 +6,10 @@ namespace ullage {
 
 namespace {
 
-// Whether an access with the given loop extents stays, for each index i of `dim`, within elements [i * stride, (i+1) * stride).
-AxisUse classify(const Access& access, const std::vector<int64_t>& extents, size_t dim, int64_t stride) {
+// Whether an access with the given loop extents stays, for each index i of `dim`, within elements
+// [i * stride, (i+1) * stride).
+AxisUse classify(const Access& access, const std::vector<int64_t>& extents, size_t dim,
+                 int64_t stride) {
   const Affine& affine = access.affine;
   if (access.dynamic.empty() && affine.coefficients[dim] == 0) return AxisUse::none;
   if (!access.dynamic.empty() || affine.coefficients[dim] != stride) return AxisUse::mixed;
@@ -25,8 +27,8 @@ AxisUse combine(AxisUse a, AxisUse b, bool first) {
   return a == b ? a : AxisUse::mixed;
 }
 
-AxisUse loads_of(const Expr& expr, const std::vector<int64_t>& extents, int32_t input, size_t dim, int64_t stride,
-                 std::optional<AxisUse> before) {
+AxisUse loads_of(const Expr& expr, const std::vector<int64_t>& extents, int32_t input, size_t dim,
+                 int64_t stride, std::optional<AxisUse> before) {
   AxisUse use = before.value_or(AxisUse::none);
   bool first = !before;
   for (const ExprNode& node : expr.nodes) {
@@ -40,8 +42,9 @@ AxisUse loads_of(const Expr& expr, const std::vector<int64_t>& extents, int32_t 
 }
 
 bool reads(const Expr& expr, int32_t input) {
-  return std::any_of(expr.nodes.begin(), expr.nodes.end(),
-                     [input](const ExprNode& n) { return n.kind == ExprNode::Kind::load && n.input == input; });
+  return std::any_of(expr.nodes.begin(), expr.nodes.end(), [input](const ExprNode& n) {
+    return n.kind == ExprNode::Kind::load && n.input == input;
+  });
 }
 
 std::vector<int64_t> joined(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
@@ -69,7 +72,8 @@ bool accumulates(const Kernel& kernel, const KernelGraph& graph) {
     return node.kind == ExprNode::Kind::accumulator && dtype == DType::f32;
   }
   const LoopKernel* loop = kernel.get<LoopKernel>();
-  return loop && loop->reduction && loop->reduction->combiner && dtype != DType::bf16 && dtype != DType::f16;
+  return loop && loop->reduction && loop->reduction->combiner && dtype != DType::bf16 &&
+         dtype != DType::f16;
 }
 
 }  // namespace
@@ -78,7 +82,9 @@ std::optional<int64_t> axis_extent(const Kernel& kernel, const KernelGraph& grap
   if (const LoopKernel* loop = kernel.get<LoopKernel>()) {
     std::optional<size_t> dim = loop_dim(*loop, axis);
     if (!dim || (axis == PieceAxis::contracted && !accumulates(kernel, graph))) return {};
-    if (std::any_of(kernel.in_place.begin(), kernel.in_place.end(), [](const auto& p) { return p.required; })) return {};
+    if (std::any_of(kernel.in_place.begin(), kernel.in_place.end(),
+                    [](const auto& p) { return p.required; }))
+      return {};
     return loop->extents[*dim];
   }
   if (const DotKernel* dot = kernel.get<DotKernel>()) {
@@ -105,14 +111,19 @@ AxisUse input_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis
     std::optional<AxisUse> use;
     bool rows = axis == PieceAxis::rows;
     if (reads(dot->lhs, number))
-      use = loads_of(dot->lhs, joined(dot->m, dot->k), number, rows ? 0 : dot->m.size(), stride, use);
+      use =
+          loads_of(dot->lhs, joined(dot->m, dot->k), number, rows ? 0 : dot->m.size(), stride, use);
     if (reads(dot->rhs, number)) {
-      if (rows) use = use ? combine(*use, AxisUse::none, false) : AxisUse::none;
-      else use = loads_of(dot->rhs, joined(dot->k, dot->n), number, 0, stride, use);
+      if (rows)
+        use = use ? combine(*use, AxisUse::none, false) : AxisUse::none;
+      else
+        use = loads_of(dot->rhs, joined(dot->k, dot->n), number, 0, stride, use);
     }
     if (reads(dot->epilogue, number)) {
-      if (rows) use = loads_of(dot->epilogue, joined(dot->m, dot->n), number, 0, stride, use);
-      else use = use ? combine(*use, AxisUse::none, false) : AxisUse::none;
+      if (rows)
+        use = loads_of(dot->epilogue, joined(dot->m, dot->n), number, 0, stride, use);
+      else
+        use = use ? combine(*use, AxisUse::none, false) : AxisUse::none;
     }
     return use.value_or(AxisUse::none);
   }

@@ -1,5 +1,5 @@
-// How a kernel behaves when it is run in pieces: along its rows (the outermost parallel dimension) or along the first
-// contracted or reduced dimension, where pieces accumulate.
+// How a kernel behaves when it is run in pieces: along its rows (the outermost parallel dimension)
+// or along the first contracted or reduced dimension, where pieces accumulate.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,8 @@ inline constexpr int64_t kReduceBlock = kDotBlock;  // contracted pieces end at 
 
 enum class AxisUse : uint8_t {
   none,   // the operand is needed whole, whatever the piece
-  rows,   // piece [lower, upper) of the axis touches rows [lower, upper) of the operand and nothing else
+  rows,   // piece [lower, upper) of the axis touches rows [lower, upper) of the operand and nothing
+          // else
   mixed,  // anything else: the operand must exist whole
 };
 

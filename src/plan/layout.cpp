@@ -1,5 +1,5 @@
-// From a schedule to a plan: buffers for its slots and scratch, steps with their pieces, a time line through loops and
-// branches, and addresses from the packer.
+// From a schedule to a plan: buffers for its slots and scratch, steps with their pieces, a time
+// line through loops and branches, and addresses from the packer.
 #include <algorithm>
 #include <unordered_map>
 
@@ -15,14 +15,16 @@ using Nested = std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSc
 
 constexpr int64_t kAlignment = 64;
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t aligned(int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 class Layout {
  public:
   Layout(const Target& target) : target_(target) {}
 
-  Plan run(const Schedule& schedule, const Profile& profile, const KernelCosts& costs, const Nested& nested,
-           std::optional<int64_t> capacity) {
+  Plan run(const Schedule& schedule, const Profile& profile, const KernelCosts& costs,
+           const Nested& nested, std::optional<int64_t> capacity) {
     plan_.main = block(schedule, profile, costs, nested, {});
     for (int32_t b : plan_.main.outputs) plan_.buffers[static_cast<size_t>(b)].output = true;
     for (int32_t b : resident_) plan_.buffers[static_cast<size_t>(b)].last = time_;
@@ -49,8 +51,8 @@ class Layout {
   }
 
   // `arguments`: buffers of the arguments of a nested block; empty for the program itself.
-  PlanBlock block(const Schedule& schedule, const Profile& profile, const KernelCosts& costs, const Nested& nested,
-                  std::vector<int32_t> arguments) {
+  PlanBlock block(const Schedule& schedule, const Profile& profile, const KernelCosts& costs,
+                  const Nested& nested, std::vector<int32_t> arguments) {
     PlanBlock out;
     out.graph = schedule.graph;
     bool program = arguments.empty() && out.graph == schedule.graph && depth_ == 0;
@@ -69,7 +71,8 @@ class Layout {
     for (size_t s = 0; s < profile.slots.size(); ++s) {
       const Slot& slot = profile.slots[s];
       if (slot.first >= 0 || buffer_of[s] >= 0) continue;
-      int32_t b = new_slot_buffer(schedule, profile, static_cast<int32_t>(s), PlanBuffer::Kind::constant, 0);
+      int32_t b = new_slot_buffer(schedule, profile, static_cast<int32_t>(s),
+                                  PlanBuffer::Kind::constant, 0);
       resident_.push_back(b);
       plan_.constants.push_back(b);
       buffer_of[s] = b;
@@ -83,9 +86,12 @@ class Layout {
     size_t next_copy = 0;
     for (size_t e = 0; e < schedule.entries.size(); ++e) {
       const Entry& entry = schedule.entries[e];
-      for (; next_copy < profile.copies.size() && profile.copies[next_copy].entry == static_cast<int32_t>(e); ++next_copy) {
+      for (; next_copy < profile.copies.size() &&
+             profile.copies[next_copy].entry == static_cast<int32_t>(e);
+           ++next_copy) {
         const RequiredCopy& copy = profile.copies[next_copy];
-        out.steps.push_back(copy_step(buffer(copy.from), buffer(copy.to), schedule.instances[static_cast<size_t>(copy.to)].bytes));
+        out.steps.push_back(copy_step(buffer(copy.from), buffer(copy.to),
+                                      schedule.instances[static_cast<size_t>(copy.to)].bytes));
       }
       if (schedule.kernel(entry).get<BarrierKernel>()) continue;
       out.steps.push_back(step(schedule, entry, costs, nested, buffer));
@@ -95,7 +101,8 @@ class Layout {
     return out;
   }
 
-  int32_t new_slot_buffer(const Schedule& schedule, const Profile& profile, int32_t slot, PlanBuffer::Kind kind, int32_t first) {
+  int32_t new_slot_buffer(const Schedule& schedule, const Profile& profile, int32_t slot,
+                          PlanBuffer::Kind kind, int32_t first) {
     const Slot& s = profile.slots[static_cast<size_t>(slot)];
     int32_t b = add_buffer(kind, s.bytes, first);
     const Instance& owner = schedule.instances[static_cast<size_t>(s.owner)];
@@ -120,7 +127,8 @@ class Layout {
   }
 
   template <typename BufferOf>
-  PlanStep step(const Schedule& schedule, const Entry& entry, const KernelCosts& costs, const Nested& nested, BufferOf& buffer) {
+  PlanStep step(const Schedule& schedule, const Entry& entry, const KernelCosts& costs,
+                const Nested& nested, BufferOf& buffer) {
     const Kernel& kernel = schedule.kernel(entry);
     PlanStep out;
     out.kernel = entry.kernel;
@@ -130,13 +138,17 @@ class Layout {
     out.accumulate = entry.accumulate;
     out.recomputed = entry.clone;
     for (int32_t x : schedule.inputs(entry)) add_operand(out, out.inputs, schedule, x, buffer(x));
-    for (int32_t x : schedule.outputs_of(entry)) add_operand(out, out.outputs, schedule, x, buffer(x));
+    for (int32_t x : schedule.outputs_of(entry))
+      add_operand(out, out.outputs, schedule, x, buffer(x));
     out.time = time_++;
     if (auto it = nested.find(entry.kernel); it != nested.end()) {
-      if (const WhileKernel* loop = kernel.get<WhileKernel>()) loop_blocks(out, *loop, it->second);
-      else branch_blocks(out, it->second);
+      if (const WhileKernel* loop = kernel.get<WhileKernel>())
+        loop_blocks(out, *loop, it->second);
+      else
+        branch_blocks(out, it->second);
     } else if (costs.extra_bytes[static_cast<size_t>(entry.kernel)] > 0) {
-      out.scratch = add_buffer(PlanBuffer::Kind::scratch, costs.extra_bytes[static_cast<size_t>(entry.kernel)], out.time);
+      out.scratch = add_buffer(PlanBuffer::Kind::scratch,
+                               costs.extra_bytes[static_cast<size_t>(entry.kernel)], out.time);
       PlanBuffer& scratch = plan_.buffers[static_cast<size_t>(out.scratch)];
       scratch.graph = schedule.graph;
       scratch.value = kernel.outputs.empty() ? -1 : kernel.outputs[0];
@@ -147,23 +159,28 @@ class Layout {
     return out;
   }
 
-  static void add_operand(PlanStep& step, std::vector<int32_t>& list, const Schedule& schedule, int32_t x, int32_t buffer) {
+  static void add_operand(PlanStep& step, std::vector<int32_t>& list, const Schedule& schedule,
+                          int32_t x, int32_t buffer) {
     const Instance& instance = schedule.instances[static_cast<size_t>(x)];
     list.push_back(buffer);
     int64_t rows = instance.upper - instance.lower;
-    step.shift.push_back(instance.upper < 0 || rows == 0 ? 0 : instance.bytes / rows * instance.lower);
+    step.shift.push_back(instance.upper < 0 || rows == 0 ? 0
+                                                         : instance.bytes / rows * instance.lower);
   }
 
-  void loop_blocks(PlanStep& out, const WhileKernel& loop, const std::vector<std::unique_ptr<NestedSchedule>>& inner) {
+  void loop_blocks(PlanStep& out, const WhileKernel& loop,
+                   const std::vector<std::unique_ptr<NestedSchedule>>& inner) {
     out.kind = PlanStep::Kind::loop;
     // The loop's results are its carried buffers; what it only reads stays where it is.
     std::vector<int32_t> arguments = out.outputs;
-    for (size_t i = static_cast<size_t>(loop.carried); i < out.inputs.size(); ++i) arguments.push_back(out.inputs[i]);
+    for (size_t i = static_cast<size_t>(loop.carried); i < out.inputs.size(); ++i)
+      arguments.push_back(out.inputs[i]);
     ++depth_;
     if (inner.size() > 1) {
       const NestedSchedule& condition = *inner[1];
       out.nested.resize(2);
-      out.nested[1] = block(condition.schedule, condition.profile, condition.costs, condition.nested, arguments);
+      out.nested[1] = block(condition.schedule, condition.profile, condition.costs,
+                            condition.nested, arguments);
     } else {
       out.nested.resize(1);
     }
@@ -182,18 +199,22 @@ class Layout {
     std::vector<int32_t> arguments(out.inputs.begin() + 1, out.inputs.end());
     ++depth_;
     for (const auto& branch : inner) {
-      PlanBlock steps = block(branch->schedule, branch->profile, branch->costs, branch->nested, arguments);
+      PlanBlock steps =
+          block(branch->schedule, branch->profile, branch->costs, branch->nested, arguments);
       std::vector<int64_t> bytes;
-      for (int32_t x : branch->schedule.outputs) bytes.push_back(branch->schedule.instances[static_cast<size_t>(x)].bytes);
+      for (int32_t x : branch->schedule.outputs)
+        bytes.push_back(branch->schedule.instances[static_cast<size_t>(x)].bytes);
       move_results(steps, out.outputs, bytes);
       out.nested.push_back(std::move(steps));
     }
     --depth_;
   }
 
-  // Copies at the end of a block that bring its results to the buffers where they must be. A result that lies in another
-  // result's destination is saved first, so that the order of copies does not matter.
-  void move_results(PlanBlock& block, const std::vector<int32_t>& to, const std::vector<int64_t>& bytes) {
+  // Copies at the end of a block that bring its results to the buffers where they must be. A result
+  // that lies in another result's destination is saved first, so that the order of copies does not
+  // matter.
+  void move_results(PlanBlock& block, const std::vector<int32_t>& to,
+                    const std::vector<int64_t>& bytes) {
     std::vector<int32_t> from = block.outputs;
     for (size_t i = 0; i < from.size(); ++i) {
       if (from[i] == to[i] || std::find(to.begin(), to.end(), from[i]) == to.end()) continue;
@@ -220,7 +241,8 @@ class Layout {
       plan_.output_bytes += bytes;
       if (is_argument[static_cast<size_t>(plan_.main.outputs[o])]) plan_.alias_bytes += bytes;
     }
-    for (int32_t b : plan_.constants) plan_.constant_bytes += plan_.buffers[static_cast<size_t>(b)].bytes;
+    for (int32_t b : plan_.constants)
+      plan_.constant_bytes += plan_.buffers[static_cast<size_t>(b)].bytes;
     for (const Entry& entry : schedule.entries) {
       double flops = schedule.kernel(entry).flops * entry.fraction;
       plan_.flops += flops;
@@ -246,8 +268,10 @@ class Layout {
     plan_.arena_bytes = packed.arena;
     plan_.peak_bytes = packed.max_live;
     find_peak();
-    // What the program needs beyond its arguments and results: at the worst moment everything counts once.
-    plan_.temp_bytes = plan_.arena_bytes - plan_.argument_bytes - plan_.constant_bytes - (plan_.output_bytes - plan_.alias_bytes);
+    // What the program needs beyond its arguments and results: at the worst moment everything
+    // counts once.
+    plan_.temp_bytes = plan_.arena_bytes - plan_.argument_bytes - plan_.constant_bytes -
+                       (plan_.output_bytes - plan_.alias_bytes);
   }
 
   void find_peak() {
@@ -272,8 +296,8 @@ class Layout {
 
 }  // namespace
 
-Plan lay_out(const Schedule& schedule, const Profile& profile, const KernelCosts& costs, const Nested& nested,
-             const Target& target, std::optional<int64_t> capacity) {
+Plan lay_out(const Schedule& schedule, const Profile& profile, const KernelCosts& costs,
+             const Nested& nested, const Target& target, std::optional<int64_t> capacity) {
   return Layout(target).run(schedule, profile, costs, nested, capacity);
 }
 

@@ -1,4 +1,5 @@
-// Schedules of loop bodies, conditions and branches. To its parent each is one entry that needs some extra bytes.
+// Schedules of loop bodies, conditions and branches. To its parent each is one entry that needs
+// some extra bytes.
 #include <algorithm>
 
 #include "plan/planner.h"
@@ -10,14 +11,16 @@ namespace {
 // Bytes that a nested schedule needs beyond its arguments, which the parent holds.
 int64_t extra_bytes(const NestedSchedule& nested) {
   int64_t arguments = 0;
-  for (int32_t x : nested.schedule.arguments) arguments += nested.schedule.instances[static_cast<size_t>(x)].bytes;
+  for (int32_t x : nested.schedule.arguments)
+    arguments += nested.schedule.instances[static_cast<size_t>(x)].bytes;
   return std::max<int64_t>(0, nested.profile.peak - arguments);
 }
 
 }  // namespace
 
-KernelCosts kernel_costs(const KernelGraph& graph, const Target& target,
-                         std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>& nested) {
+KernelCosts kernel_costs(
+    const KernelGraph& graph, const Target& target,
+    std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>& nested) {
   KernelCosts costs;
   for (size_t k = 0; k < graph.kernels.size(); ++k) {
     const Kernel& kernel = graph.kernels[k];

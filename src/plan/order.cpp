@@ -1,6 +1,6 @@
-// Order of kernels. Program order is a good start (it is what the user wrote, and JAX's backward pass is sensible); what it
-// lacks is that kernels which need no memory, or free some, run as soon as they can: a parameter is updated when its
-// gradient exists, and the gradient is gone.
+// Order of kernels. Program order is a good start (it is what the user wrote, and JAX's backward
+// pass is sensible); what it lacks is that kernels which need no memory, or free some, run as soon
+// as they can: a parameter is updated when its gradient exists, and the gradient is gone.
 #include <algorithm>
 #include <queue>
 #include <set>
@@ -15,13 +15,15 @@ constexpr int64_t kSmallBytes = 4096;
 
 class ListScheduler {
  public:
-  ListScheduler(const KernelGraph& graph, const KernelCosts& costs) : graph_(graph), costs_(costs) {}
+  ListScheduler(const KernelGraph& graph, const KernelCosts& costs)
+      : graph_(graph), costs_(costs) {}
 
   std::vector<KernelId> run() {
     size_t count = graph_.kernels.size();
     missing_.assign(count, 0);
     readers_left_.assign(graph_.values.size(), 0);
-    for (size_t v = 0; v < graph_.values.size(); ++v) readers_left_[v] = static_cast<int32_t>(graph_.values[v].consumers.size());
+    for (size_t v = 0; v < graph_.values.size(); ++v)
+      readers_left_[v] = static_cast<int32_t>(graph_.values[v].consumers.size());
     is_output_.assign(graph_.values.size(), false);
     for (ValueId v : graph_.outputs) is_output_[static_cast<size_t>(v)] = true;
     donated_.assign(graph_.values.size(), true);
@@ -56,7 +58,8 @@ class ListScheduler {
     for (ValueId output : kernel.outputs) net += graph_.values[static_cast<size_t>(output)].bytes;
     for (ValueId input : distinct(kernel.inputs)) {
       const KernelValue& value = graph_.values[static_cast<size_t>(input)];
-      bool dies = readers_left_[static_cast<size_t>(input)] == 1 && !is_output_[static_cast<size_t>(input)] &&
+      bool dies = readers_left_[static_cast<size_t>(input)] == 1 &&
+                  !is_output_[static_cast<size_t>(input)] &&
                   value.kind != KernelValue::Kind::constant && donated_[static_cast<size_t>(input)];
       if (dies) net -= value.bytes;
     }
@@ -65,13 +68,16 @@ class ListScheduler {
 
   KernelId choose() const {
     for (KernelId k : ready_)
-      if (net_bytes(k) <= kSmallBytes && costs_.extra_bytes[static_cast<size_t>(k)] <= largest_extra_) return k;
+      if (net_bytes(k) <= kSmallBytes &&
+          costs_.extra_bytes[static_cast<size_t>(k)] <= largest_extra_)
+        return k;
     return *ready_.begin();
   }
 
   void finish(KernelId k) {
     largest_extra_ = std::max(largest_extra_, costs_.extra_bytes[static_cast<size_t>(k)]);
-    for (ValueId input : distinct(graph_.kernels[static_cast<size_t>(k)].inputs)) --readers_left_[static_cast<size_t>(input)];
+    for (ValueId input : distinct(graph_.kernels[static_cast<size_t>(k)].inputs))
+      --readers_left_[static_cast<size_t>(input)];
     for (ValueId output : graph_.kernels[static_cast<size_t>(k)].outputs)
       for (KernelId consumer : graph_.values[static_cast<size_t>(output)].consumers)
         if (--missing_[static_cast<size_t>(consumer)] == 0) ready_.insert(consumer);

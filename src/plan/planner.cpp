@@ -1,9 +1,9 @@
 #include "plan/planner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "support/size.h"
 
@@ -28,8 +28,10 @@ std::string value_label(const KernelGraph& graph, ValueId id) {
 
 struct Planner::Candidate {
   const KernelGraph* graph = nullptr;
-  std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>* nested = nullptr;  // owned by the base
-  std::unique_ptr<std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>> own_nested;
+  std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>* nested =
+      nullptr;  // owned by the base
+  std::unique_ptr<std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>>
+      own_nested;
   KernelCosts costs;
   Schedule schedule;
   Profile profile;
@@ -37,14 +39,18 @@ struct Planner::Candidate {
 };
 
 Planner::Planner(const KernelGraph& as_written, const KernelGraph* merged, const Target& target)
-    : as_written_(&as_written), merged_(merged), target_(target), lower_bound_(ullage::lower_bound_bytes(as_written)) {}
+    : as_written_(&as_written),
+      merged_(merged),
+      target_(target),
+      lower_bound_(ullage::lower_bound_bytes(as_written)) {}
 
 Planner::~Planner() = default;
 
 Planner::Candidate Planner::start(bool from_merged) const {
   Candidate out;
   out.graph = from_merged ? merged_ : as_written_;
-  out.own_nested = std::make_unique<std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>>();
+  out.own_nested = std::make_unique<
+      std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>>();
   out.nested = out.own_nested.get();
   out.costs = kernel_costs(*out.graph, target_, *out.nested);
   out.schedule = make_schedule(*out.graph, memory_order(*out.graph, out.costs));
@@ -65,11 +71,18 @@ struct Move {
 
 class Search {
  public:
-  Search(const KernelCosts& costs, const Target& target, const PlanOptions& options, int64_t most_pieces, int64_t& steps)
-      : costs_(costs), target_(target), options_(options), most_pieces_(most_pieces), steps_(steps) {}
+  Search(const KernelCosts& costs, const Target& target, const PlanOptions& options,
+         int64_t most_pieces, int64_t& steps)
+      : costs_(costs),
+        target_(target),
+        options_(options),
+        most_pieces_(most_pieces),
+        steps_(steps) {}
 
-  // Edits the schedule until its peak is within the budget, or no move helps. Returns whether it fits.
-  bool run(Schedule& schedule, Profile& profile, std::vector<PlanDecision>& decisions, int64_t budget) {
+  // Edits the schedule until its peak is within the budget, or no move helps. Returns whether it
+  // fits.
+  bool run(Schedule& schedule, Profile& profile, std::vector<PlanDecision>& decisions,
+           int64_t budget) {
     while (profile.peak > budget && steps_ > 0) {
       std::optional<Move> best;
       now_excess_ = excess(schedule, profile, budget);
@@ -86,19 +99,21 @@ class Search {
   }
 
  private:
-  // Bytes above the budget, summed over the kernels of the schedule; the pieces of a kernel weigh as much as the kernel. A
-  // little is added for the peak itself, so that of equal moves one at the peak is taken.
+  // Bytes above the budget, summed over the kernels of the schedule; the pieces of a kernel weigh
+  // as much as the kernel. A little is added for the peak itself, so that of equal moves one at the
+  // peak is taken.
   static double excess(const Schedule& schedule, const Profile& profile, int64_t budget) {
     double total = 0.01 * static_cast<double>(std::max<int64_t>(0, profile.peak - budget));
     for (size_t e = 0; e < schedule.entries.size(); ++e)
-      total += static_cast<double>(std::max<int64_t>(0, profile.memory[e] - budget)) * schedule.entries[e].fraction;
+      total += static_cast<double>(std::max<int64_t>(0, profile.memory[e] - budget)) *
+               schedule.entries[e].fraction;
     return total;
   }
 
   bool enabled(std::string_view move) const { return !options_.enabled || options_.enabled(move); }
 
-  void consider(std::optional<Schedule> schedule, const Profile& now, int64_t budget, std::optional<Move>& best,
-                PlanDecision decision) {
+  void consider(std::optional<Schedule> schedule, const Profile& now, int64_t budget,
+                std::optional<Move>& best, PlanDecision decision) {
     if (!schedule) return;
     steps_ -= static_cast<int64_t>(schedule->entries.size());
     Profile profile = simulate(*schedule, costs_, target_, Scope::program);
@@ -113,24 +128,29 @@ class Search {
 
   static size_t index(int32_t x) { return static_cast<size_t>(x); }
 
-  void consider_splits(const Schedule& schedule, const Profile& profile, int64_t budget, std::optional<Move>& best) {
+  void consider_splits(const Schedule& schedule, const Profile& profile, int64_t budget,
+                       std::optional<Move>& best) {
     if (!enabled("split")) return;
     int32_t at = profile.peak_entry;
     std::vector<int32_t> candidates;
     for (size_t x = 0; x < schedule.instances.size(); ++x)
-      if (profile.first_use[x] >= 0 && profile.first_use[x] <= at && profile.last_use[x] >= at && schedule.instances[x].upper < 0)
+      if (profile.first_use[x] >= 0 && profile.first_use[x] <= at && profile.last_use[x] >= at &&
+          schedule.instances[x].upper < 0)
         candidates.push_back(static_cast<int32_t>(x));
     keep_largest(schedule, candidates, kMaxSplitCandidates);
     for (int32_t x : candidates) {
       if (negligible(schedule, profile, x)) continue;
-      // The fewest pieces beyond which halving gains nothing more: where this region no longer stands above the budget.
+      // The fewest pieces beyond which halving gains nothing more: where this region no longer
+      // stands above the budget.
       std::optional<Move> chosen;
       for (int64_t pieces = 2; pieces <= most_pieces_; pieces *= 2) {
         std::optional<Schedule> edited = split(schedule, profile, target_, x, pieces);
         if (!edited) break;
         std::optional<Move> one;
-        consider(std::move(edited), profile, budget, one, describe("split", schedule, x, fmt::format(" in {} pieces", pieces)));
-        if (!one || (chosen && now_excess_ - one->excess < (now_excess_ - chosen->excess) * 1.02)) break;
+        consider(std::move(edited), profile, budget, one,
+                 describe("split", schedule, x, fmt::format(" in {} pieces", pieces)));
+        if (!one || (chosen && now_excess_ - one->excess < (now_excess_ - chosen->excess) * 1.02))
+          break;
         chosen = std::move(one);
       }
       if (chosen && (!best || chosen->score > best->score)) best = std::move(chosen);
@@ -142,7 +162,8 @@ class Search {
     return schedule.instances[index(x)].bytes * 4096 < profile.peak;
   }
 
-  void consider_recomputation(const Schedule& schedule, const Profile& profile, int64_t budget, std::optional<Move>& best) {
+  void consider_recomputation(const Schedule& schedule, const Profile& profile, int64_t budget,
+                              std::optional<Move>& best) {
     if (!enabled("recompute")) return;
     int32_t at = profile.peak_entry;
     // Values alive at the peak that nobody uses just then, and their next reader.
@@ -154,23 +175,28 @@ class Search {
       }
     std::vector<int32_t> candidates;
     for (size_t x = 0; x < schedule.instances.size(); ++x) {
-      if (profile.first_use[x] < 0 || profile.first_use[x] >= at || profile.last_use[x] <= at) continue;
-      if (used_at[x] || next[x] <= at || negligible(schedule, profile, static_cast<int32_t>(x))) continue;
+      if (profile.first_use[x] < 0 || profile.first_use[x] >= at || profile.last_use[x] <= at)
+        continue;
+      if (used_at[x] || next[x] <= at || negligible(schedule, profile, static_cast<int32_t>(x)))
+        continue;
       candidates.push_back(static_cast<int32_t>(x));
     }
     keep_largest(schedule, candidates, kMaxRecomputeCandidates);
     for (int32_t x : candidates)
-      consider(recompute(schedule, profile, x, next[index(x)]), profile, budget, best, describe("recompute", schedule, x, ""));
+      consider(recompute(schedule, profile, x, next[index(x)]), profile, budget, best,
+               describe("recompute", schedule, x, ""));
   }
 
-  static void keep_largest(const Schedule& schedule, std::vector<int32_t>& candidates, size_t count) {
+  static void keep_largest(const Schedule& schedule, std::vector<int32_t>& candidates,
+                           size_t count) {
     std::stable_sort(candidates.begin(), candidates.end(), [&](int32_t a, int32_t b) {
       return schedule.instances[index(a)].bytes > schedule.instances[index(b)].bytes;
     });
     if (candidates.size() > count) candidates.resize(count);
   }
 
-  static PlanDecision describe(std::string move, const Schedule& schedule, int32_t x, std::string suffix) {
+  static PlanDecision describe(std::string move, const Schedule& schedule, int32_t x,
+                               std::string suffix) {
     const Instance& instance = schedule.instances[index(x)];
     PlanDecision out;
     out.move = std::move(move);
@@ -190,23 +216,26 @@ class Search {
 }  // namespace
 
 Plan Planner::finish(const Candidate& candidate) const {
-  Plan plan = lay_out(candidate.schedule, candidate.profile, candidate.costs, *candidate.nested, target_, {});
+  Plan plan = lay_out(candidate.schedule, candidate.profile, candidate.costs, *candidate.nested,
+                      target_, {});
   plan.decisions = candidate.decisions;
   return plan;
 }
 
-std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, bool from_merged, int64_t& steps) {
+std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, bool from_merged,
+                                 int64_t& steps) {
   std::optional<Plan> best;
   for (int64_t most_pieces : kPieceLimits) {
     if (budget < lower_bound_ && most_pieces != kMaxPieces) continue;  // only looking for the floor
     std::optional<Plan> plan = fit(options, budget, from_merged, most_pieces, steps);
-    if (plan && (!best || plan->predicted_seconds < best->predicted_seconds)) best = std::move(plan);
+    if (plan && (!best || plan->predicted_seconds < best->predicted_seconds))
+      best = std::move(plan);
   }
   return best;
 }
 
-std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, bool from_merged, int64_t most_pieces,
-                                 int64_t& steps) {
+std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, bool from_merged,
+                                 int64_t most_pieces, int64_t& steps) {
   std::unique_ptr<Candidate>& base = from_merged ? merged_base_ : base_;
   if (!base) base = std::make_unique<Candidate>(start(from_merged));
   Candidate work;
@@ -218,7 +247,8 @@ std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, boo
   int64_t target = budget;
   // Packing may need a little more than what is alive: aim lower by that much and try again.
   for (int round = 0; round < 4; ++round) {
-    bool fits = Search(work.costs, target_, options, most_pieces, steps).run(work.schedule, work.profile, work.decisions, target);
+    bool fits = Search(work.costs, target_, options, most_pieces, steps)
+                    .run(work.schedule, work.profile, work.decisions, target);
     Plan plan = finish(work);
     if (!floor_plan_ || plan.arena_bytes < floor_plan_->arena_bytes) floor_plan_ = plan;
     if (plan.arena_bytes <= budget) return plan;
@@ -228,8 +258,9 @@ std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, boo
   return {};
 }
 
-// Aiming at nothing finds a low plan, not the lowest: what helps at one budget differs from what helps at another. So the
-// space between what no plan can go below and what was found is halved a number of times.
+// Aiming at nothing finds a low plan, not the lowest: what helps at one budget differs from what
+// helps at another. So the space between what no plan can go below and what was found is halved a
+// number of times.
 void Planner::search_floor(const PlanOptions& options) {
   int64_t impossible = lower_bound_;
   for (int round = 0; round < kFloorRounds && impossible < floor_plan_->arena_bytes; ++round) {
@@ -246,7 +277,9 @@ void Planner::search_floor(const PlanOptions& options) {
 static std::vector<PlanObstacle> obstacles_of(const Plan& plan) {
   std::vector<PlanObstacle> out;
   for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.first > plan.peak_time || buffer.last < plan.peak_time || !buffer.graph || buffer.value < 0) continue;
+    if (buffer.first > plan.peak_time || buffer.last < plan.peak_time || !buffer.graph ||
+        buffer.value < 0)
+      continue;
     const KernelValue& value = buffer.graph->values[static_cast<size_t>(buffer.value)];
     PlanObstacle obstacle;
     obstacle.value = value_label(*buffer.graph, buffer.value);
@@ -264,12 +297,15 @@ static std::vector<PlanObstacle> obstacles_of(const Plan& plan) {
         obstacle.reason = "scratch of the kernel that runs";
         break;
       case PlanBuffer::Kind::temporary:
-        obstacle.reason = buffer.output ? "result that must exist at the end" : "still to be read, and no move found makes it again or cuts it";
+        obstacle.reason = buffer.output
+                              ? "result that must exist at the end"
+                              : "still to be read, and no move found makes it again or cuts it";
         break;
     }
     out.push_back(std::move(obstacle));
   }
-  std::stable_sort(out.begin(), out.end(), [](const PlanObstacle& a, const PlanObstacle& b) { return a.bytes > b.bytes; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const PlanObstacle& a, const PlanObstacle& b) { return a.bytes > b.bytes; });
   if (out.size() > 16) out.resize(16);
   return out;
 }
@@ -287,7 +323,8 @@ PlanOutcome Planner::plan(const PlanOptions& options) {
     std::optional<Plan> best = fit(options, budget, false, steps);
     if (merged_) {
       std::optional<Plan> other = fit(options, budget, true, steps);
-      if (other && (!best || other->predicted_seconds < best->predicted_seconds)) best = std::move(other);
+      if (other && (!best || other->predicted_seconds < best->predicted_seconds))
+        best = std::move(other);
     }
     if (best) {
       outcome.plan = std::move(best);
@@ -317,7 +354,8 @@ PlanOutcome Planner::plan(const PlanOptions& options) {
   outcome.refusal.obstacles = obstacles_of(*floor_plan_);
   for (const PlanDecision& decision : floor_plan_->decisions)
     if (outcome.refusal.tried.size() < 16)
-      outcome.refusal.tried.push_back(fmt::format("{} {}: {} less", decision.move, decision.what, format_size(decision.bytes)));
+      outcome.refusal.tried.push_back(
+          fmt::format("{} {}: {} less", decision.move, decision.what, format_size(decision.bytes)));
   return outcome;
 }
 

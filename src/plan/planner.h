@@ -1,6 +1,7 @@
-// The planner: takes every memory decision. Input are kernel graphs of one program, a budget and a cost model; output is a
-// Plan within the budget, or a refusal with the smallest budget that works. Work is counted in steps, never in time, so
-// the same program and budget always give the same plan.
+// The planner: takes every memory decision. Input are kernel graphs of one program, a budget and a
+// cost model; output is a Plan within the budget, or a refusal with the smallest budget that works.
+// Work is counted in steps, never in time, so the same program and budget always give the same
+// plan.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,8 @@
 
 namespace ullage {
 
-// A region of the program that runs as one entry of its parent (loop body, loop condition, branch), scheduled by itself.
+// A region of the program that runs as one entry of its parent (loop body, loop condition, branch),
+// scheduled by itself.
 struct NestedSchedule {
   Schedule schedule;
   KernelCosts costs;
@@ -27,7 +29,7 @@ struct NestedSchedule {
 struct PlanOptions {
   std::optional<int64_t> budget_bytes;
   std::function<bool(std::string_view move)> enabled;  // "recompute", "split"; empty: all
-  int64_t step_limit = 80'000'000;                     // schedule entries simulated in search of a plan
+  int64_t step_limit = 80'000'000;  // schedule entries simulated in search of a plan
 };
 
 // Why a program cannot run in less.
@@ -54,8 +56,8 @@ struct PlanOutcome {
 
 class Planner {
  public:
-  // `as_written` honours the program's own recomputation; `merged`, if given, is the same program with it undone, from
-  // which the planner may choose its own. Both must outlive the plans made.
+  // `as_written` honours the program's own recomputation; `merged`, if given, is the same program
+  // with it undone, from which the planner may choose its own. Both must outlive the plans made.
   Planner(const KernelGraph& as_written, const KernelGraph* merged, const Target& target);
   ~Planner();
 
@@ -66,9 +68,10 @@ class Planner {
   struct Candidate;  // one schedule of one graph, with its profile
 
   // A plan within the budget from one of the two programs, or nothing. Stops when `steps` runs out.
-  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged, int64_t& steps);
-  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged, int64_t most_pieces,
+  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged,
                           int64_t& steps);
+  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged,
+                          int64_t most_pieces, int64_t& steps);
   Plan finish(const Candidate& candidate) const;
   Candidate start(bool from_merged) const;
   void search_floor(const PlanOptions& options);
@@ -85,15 +88,18 @@ class Planner {
 // Schedules a nested graph, and everything in it.
 std::unique_ptr<NestedSchedule> schedule_nested(const KernelGraph& graph, const Target& target);
 // Costs of the graph's kernels; fills `nested` with the schedules of loops and branches.
-KernelCosts kernel_costs(const KernelGraph& graph, const Target& target,
-                         std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>& nested);
+KernelCosts kernel_costs(
+    const KernelGraph& graph, const Target& target,
+    std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>& nested);
 
 // Turns a schedule into a plan: buffers, steps, addresses (plan/layout.cpp).
-Plan lay_out(const Schedule& schedule, const Profile& profile, const KernelCosts& costs,
-             const std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>& nested,
-             const Target& target, std::optional<int64_t> capacity);
+Plan lay_out(
+    const Schedule& schedule, const Profile& profile, const KernelCosts& costs,
+    const std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>& nested,
+    const Target& target, std::optional<int64_t> capacity);
 
-// A bound that holds for every plan: what must exist at entry, at exit, and around the most demanding kernel.
+// A bound that holds for every plan: what must exist at entry, at exit, and around the most
+// demanding kernel.
 int64_t lower_bound_bytes(const KernelGraph& graph);
 
 }  // namespace ullage

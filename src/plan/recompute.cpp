@@ -1,5 +1,6 @@
-// Store or recompute: a value is made again from what is alive where it is read, by running the same kernels on the same
-// operands, so that it has the same bits. The recomputation stands directly before its reader.
+// Store or recompute: a value is made again from what is alive where it is read, by running the
+// same kernels on the same operands, so that it has the same bits. The recomputation stands
+// directly before its reader.
 #include <algorithm>
 #include <unordered_map>
 
@@ -21,7 +22,8 @@ class Closure {
     if (!clone_producer(x, 0)) return {};
     int32_t copy = made_.at(x);
     // This reader and all later ones use the copy.
-    for (size_t e = static_cast<size_t>(before_); e < out_.entries.size(); ++e) redirect(out_.entries[e], x, copy);
+    for (size_t e = static_cast<size_t>(before_); e < out_.entries.size(); ++e)
+      redirect(out_.entries[e], x, copy);
     for (int32_t& output : out_.outputs)
       if (output == x) output = copy;
     out_.entries.insert(out_.entries.begin() + before_, clones_.begin(), clones_.end());
@@ -50,22 +52,27 @@ class Closure {
 
   static bool repeatable(const Schedule& schedule, const Entry& entry) {
     const Kernel& kernel = schedule.kernel(entry);
-    if (kernel.get<BarrierKernel>() || kernel.get<WhileKernel>() || kernel.get<CaseKernel>()) return false;
-    if (entry.axis == PieceAxis::contracted || entry.accumulate) return false;  // one piece is not the value
-    return std::none_of(kernel.in_place.begin(), kernel.in_place.end(), [](const auto& pair) { return pair.required; });
+    if (kernel.get<BarrierKernel>() || kernel.get<WhileKernel>() || kernel.get<CaseKernel>())
+      return false;
+    if (entry.axis == PieceAxis::contracted || entry.accumulate)
+      return false;  // one piece is not the value
+    return std::none_of(kernel.in_place.begin(), kernel.in_place.end(),
+                        [](const auto& pair) { return pair.required; });
   }
 
   // Makes the instance that stands for u at `before_`: u itself if alive, or a copy.
   bool obtain(int32_t u, int64_t reader_bytes, int depth) {
     if (made_.contains(u) || alive(u)) return true;
     const Entry* entry = producer(u);
-    bool exists = profile_.first_use[static_cast<size_t>(u)] < before_ && profile_.first_use[static_cast<size_t>(u)] != -2;
+    bool exists = profile_.first_use[static_cast<size_t>(u)] < before_ &&
+                  profile_.first_use[static_cast<size_t>(u)] != -2;
     // Keeping a small value longer is cheaper than making it again.
     bool small = old_.instances[static_cast<size_t>(u)].bytes * 64 <= reader_bytes;
     if (small && exists) return true;
     if (entry && old_.kernel(*entry).get<BarrierKernel>()) {
       std::span<const int32_t> outputs = old_.outputs_of(*entry);
-      size_t i = static_cast<size_t>(std::find(outputs.begin(), outputs.end(), u) - outputs.begin());
+      size_t i =
+          static_cast<size_t>(std::find(outputs.begin(), outputs.end(), u) - outputs.begin());
       int32_t through = old_.inputs(*entry)[i];
       if (!obtain(through, reader_bytes, depth + 1)) return false;
       made_[u] = made_.contains(through) ? made_[through] : through;
@@ -83,7 +90,8 @@ class Closure {
 
   bool clone_producer(int32_t x, int depth) {
     const Entry* entry = producer(x);
-    if (!entry || !repeatable(old_, *entry) || !written_once(x) || clones_.size() >= kMaxKernels) return false;
+    if (!entry || !repeatable(old_, *entry) || !written_once(x) || clones_.size() >= kMaxKernels)
+      return false;
     std::vector<int32_t> inputs(old_.inputs(*entry).begin(), old_.inputs(*entry).end());
     size_t mark = clones_.size();
     for (int32_t& input : inputs) {
@@ -121,7 +129,8 @@ class Closure {
 
 }  // namespace
 
-std::optional<Schedule> recompute(const Schedule& schedule, const Profile& profile, int32_t x, int32_t before) {
+std::optional<Schedule> recompute(const Schedule& schedule, const Profile& profile, int32_t x,
+                                  int32_t before) {
   return Closure(schedule, profile, before).run(x);
 }
 

@@ -11,7 +11,8 @@ int32_t Schedule::add_instance(Instance instance) {
   return static_cast<int32_t>(instances.size()) - 1;
 }
 
-Entry Schedule::make_entry(KernelId kernel, std::span<const int32_t> inputs, std::span<const int32_t> outputs) {
+Entry Schedule::make_entry(KernelId kernel, std::span<const int32_t> inputs,
+                           std::span<const int32_t> outputs) {
   Entry entry;
   entry.kernel = kernel;
   entry.first_operand = static_cast<int32_t>(operands.size());
@@ -42,7 +43,9 @@ void remove_dead_entries(Schedule& schedule) {
   for (size_t e = schedule.entries.size(); e-- > 0;) {
     const Entry& entry = schedule.entries[e];
     std::span<const int32_t> outputs = schedule.outputs_of(entry);
-    if (std::none_of(outputs.begin(), outputs.end(), [&](int32_t x) { return needed[static_cast<size_t>(x)] != 0; })) continue;
+    if (std::none_of(outputs.begin(), outputs.end(),
+                     [&](int32_t x) { return needed[static_cast<size_t>(x)] != 0; }))
+      continue;
     for (int32_t x : schedule.inputs(entry)) needed[static_cast<size_t>(x)] = 1;
     kept.push_back(entry);
   }
@@ -79,7 +82,8 @@ class Simulator {
     for (const Entry& entry : schedule_.entries) {
       for (int32_t x : schedule_.inputs(entry)) out_.last_use[static_cast<size_t>(x)] = e;
       for (int32_t x : schedule_.outputs_of(entry)) {
-        if (out_.first_use[static_cast<size_t>(x)] == -2) out_.first_use[static_cast<size_t>(x)] = e;
+        if (out_.first_use[static_cast<size_t>(x)] == -2)
+          out_.first_use[static_cast<size_t>(x)] = e;
         // A value written in pieces must stay until its last piece is there.
         out_.last_use[static_cast<size_t>(x)] = std::max(out_.last_use[static_cast<size_t>(x)], e);
       }
@@ -124,7 +128,9 @@ class Simulator {
       if (out_.last_use[static_cast<size_t>(x)] < 0) release(x, -1);
   }
 
-  bool resident(const Slot& slot) const { return slot.pinned || (scope_ == Scope::body && slot.first < 0); }
+  bool resident(const Slot& slot) const {
+    return slot.pinned || (scope_ == Scope::body && slot.first < 0);
+  }
 
   void release(int32_t x, int32_t at) {
     size_t s = static_cast<size_t>(out_.slot_of[static_cast<size_t>(x)]);
@@ -140,7 +146,8 @@ class Simulator {
   }
 
   // The input whose buffer the output takes, or -1.
-  int32_t in_place_source(const Entry& entry, int32_t e, int32_t output, bool& required, int32_t& required_input) {
+  int32_t in_place_source(const Entry& entry, int32_t e, int32_t output, bool& required,
+                          int32_t& required_input) {
     const Kernel& kernel = schedule_.kernel(entry);
     std::span<const int32_t> inputs = schedule_.inputs(entry);
     int32_t y = schedule_.outputs_of(entry)[static_cast<size_t>(output)];
@@ -151,17 +158,22 @@ class Simulator {
       int32_t x = inputs[static_cast<size_t>(pair.input)];
       if (pair.required) required = true, required_input = x;
       if (out_.last_use[static_cast<size_t>(x)] != e || !exclusive(x) || taken(x)) continue;
-      if (schedule_.instances[static_cast<size_t>(x)].bytes != schedule_.instances[static_cast<size_t>(y)].bytes) continue;
+      if (schedule_.instances[static_cast<size_t>(x)].bytes !=
+          schedule_.instances[static_cast<size_t>(y)].bytes)
+        continue;
       if (reserved_by_other(x, y, entry)) continue;
       if (best < 0 || x == wanted) best = x;
     }
     return best;
   }
 
-  // Leave an argument's buffer to the output that is meant to be there, if that output is made by this entry too.
+  // Leave an argument's buffer to the output that is meant to be there, if that output is made by
+  // this entry too.
   bool reserved_by_other(int32_t x, int32_t y, const Entry& entry) const {
     for (int32_t other : schedule_.outputs_of(entry))
-      if (other != y && alias_[static_cast<size_t>(schedule_.instances[static_cast<size_t>(other)].value)] == x) return true;
+      if (other != y &&
+          alias_[static_cast<size_t>(schedule_.instances[static_cast<size_t>(other)].value)] == x)
+        return true;
     return false;
   }
 
@@ -172,7 +184,8 @@ class Simulator {
     int32_t x = alias_[static_cast<size_t>(schedule_.instances[static_cast<size_t>(y)].value)];
     if (scope_ != Scope::body || x < 0) return -1;
     int32_t s = out_.slot_of[static_cast<size_t>(x)];
-    return users_[static_cast<size_t>(s)] == 0 && !out_.slots[static_cast<size_t>(s)].pinned ? s : -1;
+    return users_[static_cast<size_t>(s)] == 0 && !out_.slots[static_cast<size_t>(s)].pinned ? s
+                                                                                             : -1;
   }
 
   void share(int32_t y, int32_t slot) {
@@ -203,17 +216,22 @@ class Simulator {
         continue;
       }
       int32_t carried = carried_slot(y);
-      if (carried >= 0) share(y, carried);
-      else new_slot(y, e, false);
+      if (carried >= 0)
+        share(y, carried);
+      else
+        new_slot(y, e, false);
       if (required) {
         out_.copies.push_back({e, required_input, y});
-        out_.seconds += static_cast<double>(schedule_.instances[static_cast<size_t>(y)].bytes) * 2 / target_.bytes_per_second;
+        out_.seconds += static_cast<double>(schedule_.instances[static_cast<size_t>(y)].bytes) * 2 /
+                        target_.bytes_per_second;
       }
     }
     note(e, live_ + costs_.extra_bytes[static_cast<size_t>(entry.kernel)]);
     out_.memory.push_back(live_ + costs_.extra_bytes[static_cast<size_t>(entry.kernel)]);
     double fixed = barrier ? 0 : target_.kernel_seconds;
-    out_.seconds += fixed + (costs_.seconds[static_cast<size_t>(entry.kernel)] - fixed) * entry.fraction + entry.overhead;
+    out_.seconds += fixed +
+                    (costs_.seconds[static_cast<size_t>(entry.kernel)] - fixed) * entry.fraction +
+                    entry.overhead;
     release_dead(e, inputs);
     release_dead(e, outputs);
   }
@@ -248,7 +266,8 @@ class Simulator {
 
 }  // namespace
 
-Profile simulate(const Schedule& schedule, const KernelCosts& costs, const Target& target, Scope scope) {
+Profile simulate(const Schedule& schedule, const KernelCosts& costs, const Target& target,
+                 Scope scope) {
   return Simulator(schedule, costs, target, scope).run();
 }
 

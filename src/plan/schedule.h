@@ -1,5 +1,6 @@
-// The planner's working form of one kernel graph: entries (a kernel, or a piece of one) in order, over instances (a value, a
-// recomputed copy of one, or some rows of one). Moves edit it; simulate() says what memory and time it needs.
+// The planner's working form of one kernel graph: entries (a kernel, or a piece of one) in order,
+// over instances (a value, a recomputed copy of one, or some rows of one). Moves edit it;
+// simulate() says what memory and time it needs.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,14 @@ struct Instance {
 
 struct Entry {
   KernelId kernel = -1;
-  int32_t first_operand = 0;  // into Schedule::operands: instances of the kernel's inputs, then of its outputs
+  int32_t first_operand =
+      0;  // into Schedule::operands: instances of the kernel's inputs, then of its outputs
   PieceAxis axis = PieceAxis::all;
   bool accumulate = false;
   bool clone = false;
   int64_t lower = 0, upper = -1;
-  double fraction = 1;        // of the kernel's work
-  double overhead = 0;        // seconds that running it in pieces adds
+  double fraction = 1;  // of the kernel's work
+  double overhead = 0;  // seconds that running it in pieces adds
 };
 
 struct Schedule {
@@ -37,7 +39,9 @@ struct Schedule {
   std::vector<int32_t> operands;
   std::vector<int32_t> arguments, outputs;  // instances
 
-  const Kernel& kernel(const Entry& entry) const { return graph->kernels[static_cast<size_t>(entry.kernel)]; }
+  const Kernel& kernel(const Entry& entry) const {
+    return graph->kernels[static_cast<size_t>(entry.kernel)];
+  }
   std::span<const int32_t> inputs(const Entry& entry) const {
     return {operands.data() + entry.first_operand, kernel(entry).inputs.size()};
   }
@@ -54,7 +58,8 @@ struct Schedule {
   }
   int32_t add_instance(Instance instance);
   // Appends operands for a new entry of `kernel`; the caller places the entry.
-  Entry make_entry(KernelId kernel, std::span<const int32_t> inputs, std::span<const int32_t> outputs);
+  Entry make_entry(KernelId kernel, std::span<const int32_t> inputs,
+                   std::span<const int32_t> outputs);
 };
 
 // What the planner knows about the kernels of a graph, computed once.
@@ -63,8 +68,8 @@ struct KernelCosts {
   std::vector<int64_t> extra_bytes;  // scratch, or the temporaries of a nested graph
 };
 
-// Where a schedule runs: the program, whose donated arguments are free space once dead, or the body of a loop, whose
-// arguments keep their buffers for the whole loop.
+// Where a schedule runs: the program, whose donated arguments are free space once dead, or the body
+// of a loop, whose arguments keep their buffers for the whole loop.
 enum class Scope : uint8_t { program, body };
 
 // A buffer shared by instances that follow each other in place.
@@ -86,8 +91,8 @@ struct Profile {
   int64_t peak = 0;
   int32_t peak_entry = 0;
   double seconds = 0;
-  std::vector<int64_t> memory;     // while each entry runs
-  std::vector<int32_t> slot_of;    // per instance; -1 if it never exists
+  std::vector<int64_t> memory;   // while each entry runs
+  std::vector<int32_t> slot_of;  // per instance; -1 if it never exists
   std::vector<Slot> slots;
   std::vector<int32_t> first_use;  // entry that makes the instance; -1 for arguments and constants
   std::vector<int32_t> last_use;   // last entry that reads it; entries.size() for outputs
@@ -97,22 +102,26 @@ struct Profile {
 // Instances for the arguments, constants and kernels of the graph in the given order of kernels.
 Schedule make_schedule(const KernelGraph& graph, std::span<const KernelId> order);
 
-Profile simulate(const Schedule& schedule, const KernelCosts& costs, const Target& target, Scope scope);
+Profile simulate(const Schedule& schedule, const KernelCosts& costs, const Target& target,
+                 Scope scope);
 
 // Drops entries whose results nobody reads any more.
 void remove_dead_entries(Schedule& schedule);
 
 // A move makes an edited copy of a schedule, or nothing where it does not apply.
 
-// Computes instance `x` again just before entry `before`, the first reader to see the copy (plan/recompute.cpp).
-std::optional<Schedule> recompute(const Schedule& schedule, const Profile& profile, int32_t x, int32_t before);
+// Computes instance `x` again just before entry `before`, the first reader to see the copy
+// (plan/recompute.cpp).
+std::optional<Schedule> recompute(const Schedule& schedule, const Profile& profile, int32_t x,
+                                  int32_t before);
 
-// Runs the producer of `x` and everything that reads it in `pieces` pieces, one after another, so that it never exists
-// whole (plan/split.cpp).
-std::optional<Schedule> split(const Schedule& schedule, const Profile& profile, const Target& target, int32_t x,
-                              int64_t pieces);
+// Runs the producer of `x` and everything that reads it in `pieces` pieces, one after another, so
+// that it never exists whole (plan/split.cpp).
+std::optional<Schedule> split(const Schedule& schedule, const Profile& profile,
+                              const Target& target, int32_t x, int64_t pieces);
 
-// A good order of the kernels (plan/order.cpp): program order, in which whatever frees memory runs as soon as it can.
+// A good order of the kernels (plan/order.cpp): program order, in which whatever frees memory runs
+// as soon as it can.
 std::vector<KernelId> memory_order(const KernelGraph& graph, const KernelCosts& costs);
 
 }  // namespace ullage

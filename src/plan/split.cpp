@@ -1,6 +1,7 @@
-// Splitting: a producer and everything that reads its result run piece by piece along the rows, so that the large value in
-// between never exists whole. Results that keep the rows are written slice by slice; sums over the rows accumulate, at
-// borders that are multiples of the block in which the unsplit kernel sums, so that bits do not change.
+// Splitting: a producer and everything that reads its result run piece by piece along the rows, so
+// that the large value in between never exists whole. Results that keep the rows are written slice
+// by slice; sums over the rows accumulate, at borders that are multiples of the block in which the
+// unsplit kernel sums, so that bits do not change.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -51,10 +52,12 @@ class Splitter {
     return std::find(old_.outputs.begin(), old_.outputs.end(), x) != old_.outputs.end();
   }
   bool has_rows(int32_t x) const {
-    return old_.graph->values[index(old_.instances[index(x)].value)].type.num_elements() % rows_ == 0;
+    return old_.graph->values[index(old_.instances[index(x)].value)].type.num_elements() % rows_ ==
+           0;
   }
 
-  // Takes the value's producer and all its readers into the region and lets it exist in pieces only.
+  // Takes the value's producer and all its readers into the region and lets it exist in pieces
+  // only.
   bool add_value(int32_t x) {
     auto saved_axes = axes_;
     auto saved_split = split_;
@@ -96,7 +99,8 @@ class Splitter {
     if (produces) {
       if (axis != PieceAxis::rows) return false;
       for (size_t o = 0; o < outputs.size(); ++o)
-        if (outputs[o] == x && output_use(kernel, *old_.graph, axis, o) != AxisUse::rows) return false;
+        if (outputs[o] == x && output_use(kernel, *old_.graph, axis, o) != AxisUse::rows)
+          return false;
       return true;
     }
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -120,8 +124,11 @@ class Splitter {
       }
       for (int32_t y : candidates) {
         if (tried.contains(y)) continue;
-        if (profile_.first_use[index(y)] < 0 || !is_whole(y) || is_output(y) || readers_[index(y)].empty()) continue;
-        // A value that the region both makes and reads cannot wait for the last piece, whatever its size.
+        if (profile_.first_use[index(y)] < 0 || !is_whole(y) || is_output(y) ||
+            readers_[index(y)].empty())
+          continue;
+        // A value that the region both makes and reads cannot wait for the last piece, whatever its
+        // size.
         if (old_.instances[index(y)].bytes * 4 < largest && !made_and_read(y)) continue;
         tried.insert(y);
         if (add_value(y)) again = true;
@@ -131,7 +138,8 @@ class Splitter {
 
   bool made_and_read(int32_t x) const {
     if (!axes_.contains(profile_.first_use[index(x)])) return false;
-    return std::any_of(readers_[index(x)].begin(), readers_[index(x)].end(), [this](int32_t e) { return axes_.contains(e); });
+    return std::any_of(readers_[index(x)].begin(), readers_[index(x)].end(),
+                       [this](int32_t e) { return axes_.contains(e); });
   }
 
   std::optional<Schedule> rebuild(int64_t step) {
@@ -142,7 +150,8 @@ class Splitter {
     for (int32_t e = begin; e < end; ++e) {
       const Entry& at = entry(e);
       std::span<const int32_t> inputs = old_.inputs(at), outputs = old_.outputs_of(at);
-      bool depends = std::any_of(inputs.begin(), inputs.end(), [&](int32_t x) { return late_values.contains(x); });
+      bool depends = std::any_of(inputs.begin(), inputs.end(),
+                                 [&](int32_t x) { return late_values.contains(x); });
       if (axes_.contains(e)) {
         // Only through values that exist in pieces may the region read itself.
         for (int32_t x : inputs)
@@ -160,7 +169,8 @@ class Splitter {
     Schedule out = old_;
     out.entries.assign(old_.entries.begin(), old_.entries.begin() + begin);
     for (int32_t e : early) out.entries.push_back(entry(e));
-    for (int64_t lower = 0; lower < rows_; lower += step) add_piece(out, lower, std::min(lower + step, rows_));
+    for (int64_t lower = 0; lower < rows_; lower += step)
+      add_piece(out, lower, std::min(lower + step, rows_));
     for (int32_t e : late) out.entries.push_back(entry(e));
     out.entries.insert(out.entries.end(), old_.entries.begin() + end, old_.entries.end());
     return out;
@@ -195,7 +205,8 @@ class Splitter {
     }
   }
 
-  // Each further piece reads what is needed whole once more, and packs it; sums are read and written again.
+  // Each further piece reads what is needed whole once more, and packs it; sums are read and
+  // written again.
   double overhead(const Entry& at, PieceAxis axis) const {
     const Kernel& kernel = old_.kernel(at);
     const DotKernel* dot = kernel.get<DotKernel>();
@@ -210,15 +221,15 @@ class Splitter {
   const Target& target_;
   std::vector<std::vector<int32_t>> readers_;  // entries that read each instance
   int64_t rows_ = 0;
-  std::map<int32_t, PieceAxis> axes_;          // the region: entries and how each is cut
-  std::set<int32_t> split_;         // instances that exist in pieces only
+  std::map<int32_t, PieceAxis> axes_;  // the region: entries and how each is cut
+  std::set<int32_t> split_;            // instances that exist in pieces only
   bool has_sums_ = false;
 };
 
 }  // namespace
 
-std::optional<Schedule> split(const Schedule& schedule, const Profile& profile, const Target& target, int32_t x,
-                              int64_t pieces) {
+std::optional<Schedule> split(const Schedule& schedule, const Profile& profile,
+                              const Target& target, int32_t x, int64_t pieces) {
   return Splitter(schedule, profile, target).run(x, pieces);
 }
 

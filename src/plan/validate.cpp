@@ -1,17 +1,17 @@
 #include "plan/validate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include <fmt/format.h>
 
 namespace ullage {
 
 namespace {
 
-// What a buffer holds: rows [lower, upper) of a value of a graph; whole when upper < 0. A sum over a contracted dimension
-// that is not finished says how far it has come.
+// What a buffer holds: rows [lower, upper) of a value of a graph; whole when upper < 0. A sum over
+// a contracted dimension that is not finished says how far it has come.
 struct Content {
   const KernelGraph* graph = nullptr;
   ValueId value = -1;
@@ -28,7 +28,8 @@ class Validator {
     check_addresses();
     contents_.resize(plan_.buffers.size());
     const KernelGraph& graph = *plan_.main.graph;
-    for (size_t a = 0; a < graph.arguments.size(); ++a) set(plan_.main.arguments[a], {&graph, graph.arguments[a]});
+    for (size_t a = 0; a < graph.arguments.size(); ++a)
+      set(plan_.main.arguments[a], {&graph, graph.arguments[a]});
     for (int32_t b : plan_.constants) {
       const PlanBuffer& buffer = plan_.buffers[index(b)];
       set(b, {buffer.graph, buffer.value});
@@ -51,7 +52,8 @@ class Validator {
   }
 
   void check_addresses() {
-    if (budget_ >= 0 && plan_.arena_bytes > budget_) complain("arena of {} bytes above the budget of {}", plan_.arena_bytes, budget_);
+    if (budget_ >= 0 && plan_.arena_bytes > budget_)
+      complain("arena of {} bytes above the budget of {}", plan_.arena_bytes, budget_);
     struct Event {
       int32_t time;
       bool begin;
@@ -98,30 +100,38 @@ class Validator {
       KernelId producer = graph.values[index(value)].producer;
       if (producer < 0 || !graph.kernels[index(producer)].get<BarrierKernel>()) return value;
       const Kernel& barrier = graph.kernels[index(producer)];
-      size_t i = static_cast<size_t>(std::find(barrier.outputs.begin(), barrier.outputs.end(), value) - barrier.outputs.begin());
+      size_t i =
+          static_cast<size_t>(std::find(barrier.outputs.begin(), barrier.outputs.end(), value) -
+                              barrier.outputs.begin());
       value = barrier.inputs[i];
     }
   }
 
   // A buffer may be known under several names: a loop's argument is also the value that entered it.
-  bool holds(int32_t b, const KernelGraph& graph, ValueId value, int64_t lower, int64_t upper) const {
+  bool holds(int32_t b, const KernelGraph& graph, ValueId value, int64_t lower,
+             int64_t upper) const {
     ValueId wanted = canonical(graph, value);
     for (const Content& content : contents_[index(b)]) {
-      if (content.graph != &graph || content.partial_sum || canonical(graph, content.value) != wanted) continue;
+      if (content.graph != &graph || content.partial_sum ||
+          canonical(graph, content.value) != wanted)
+        continue;
       if (content.upper < 0) return true;
       if (upper >= 0 && content.lower <= lower && content.upper >= upper) return true;
     }
     return false;
   }
 
-  void expect(int32_t b, const KernelGraph& graph, ValueId value, int64_t lower, int64_t upper, const std::string& where) {
+  void expect(int32_t b, const KernelGraph& graph, ValueId value, int64_t lower, int64_t upper,
+              const std::string& where) {
     if (!holds(b, graph, value, lower, upper))
-      complain("{}: buffer {} does not hold value {}{}", where, b, value, upper < 0 ? "" : fmt::format(" rows {} to {}", lower, upper));
+      complain("{}: buffer {} does not hold value {}{}", where, b, value,
+               upper < 0 ? "" : fmt::format(" rows {} to {}", lower, upper));
   }
 
   void in_life(int32_t b, int32_t from, int32_t to, const std::string& where) {
     const PlanBuffer& buffer = plan_.buffers[index(b)];
-    if (buffer.first > from || buffer.last < to) complain("{}: buffer {} is used outside its life", where, b);
+    if (buffer.first > from || buffer.last < to)
+      complain("{}: buffer {} is used outside its life", where, b);
   }
 
   void write(int32_t b, Content content, const std::string& where) {
@@ -130,11 +140,13 @@ class Validator {
   }
 
   // Rows written one piece after another into a whole buffer become the whole value.
-  void write_rows(int32_t b, const KernelGraph& graph, ValueId value, const PlanStep& step, const std::string& where) {
+  void write_rows(int32_t b, const KernelGraph& graph, ValueId value, const PlanStep& step,
+                  const std::string& where) {
     if (kept_.contains(b)) complain("{}: buffer {} must not change", where, b);
     Content* have = nullptr;
     for (Content& content : contents_[index(b)])
-      if (content.graph == &graph && content.value == value && content.upper == step.lower) have = &content;
+      if (content.graph == &graph && content.value == value && content.upper == step.lower)
+        have = &content;
     Content next{&graph, value, step.lower, step.upper};
     if (have) next.lower = have->lower;
     if (next.lower == 0 && next.upper == rows_of(graph, step)) next.upper = -1;
@@ -143,10 +155,12 @@ class Validator {
 
   static int64_t rows_of(const KernelGraph& graph, const PlanStep& step) {
     const Kernel& kernel = graph.kernels[index(step.kernel)];
-    if (const DotKernel* dot = kernel.get<DotKernel>()) return step.axis == PieceAxis::rows ? dot->m[0] : dot->k[0];
+    if (const DotKernel* dot = kernel.get<DotKernel>())
+      return step.axis == PieceAxis::rows ? dot->m[0] : dot->k[0];
     if (const LoopKernel* loop = kernel.get<LoopKernel>()) {
       for (size_t d = 0; d < loop->roles.size(); ++d)
-        if ((loop->roles[d] == LoopRole::parallel) == (step.axis == PieceAxis::rows)) return loop->extents[d];
+        if ((loop->roles[d] == LoopRole::parallel) == (step.axis == PieceAxis::rows))
+          return loop->extents[d];
     }
     if (kernel.get<RngKernel>()) return graph.values[index(kernel.outputs[1])].type.shape[0];
     return -1;
@@ -159,7 +173,8 @@ class Validator {
       for (int32_t b : step.outputs) in_life(b, step.time, step.end_time, where);
       switch (step.kind) {
         case PlanStep::Kind::copy:
-          if (kept_.contains(step.outputs[0])) complain("{}: buffer {} must not change", where, step.outputs[0]);
+          if (kept_.contains(step.outputs[0]))
+            complain("{}: buffer {} must not change", where, step.outputs[0]);
           contents_[index(step.outputs[0])] = contents_[index(step.inputs[0])];
           break;
         case PlanStep::Kind::kernel:
@@ -179,7 +194,8 @@ class Validator {
     const Kernel& kernel = graph.kernels[index(step.kernel)];
     if (step.scratch >= 0) {
       in_life(step.scratch, step.time, step.time, where);
-      if (plan_.buffers[index(step.scratch)].bytes < kernel.scratch_bytes) complain("{}: too little scratch", where);
+      if (plan_.buffers[index(step.scratch)].bytes < kernel.scratch_bytes)
+        complain("{}: too little scratch", where);
     } else if (kernel.scratch_bytes > 0) {
       complain("{}: scratch is missing", where);
     }
@@ -192,35 +208,44 @@ class Validator {
       bool permitted = false, starts_from_input = false;
       for (size_t i = 0; i < kernel.inputs.size(); ++i) {
         for (const Kernel::InPlace& pair : kernel.in_place) {
-          bool this_pair = pair.output == static_cast<int32_t>(o) && pair.input == static_cast<int32_t>(i);
+          bool this_pair =
+              pair.output == static_cast<int32_t>(o) && pair.input == static_cast<int32_t>(i);
           if (this_pair && step.inputs[i] == step.outputs[o]) permitted = true;
-          if (this_pair && pair.required) starts_from_input = holds(step.outputs[o], graph, kernel.inputs[i], 0, -1);
+          if (this_pair && pair.required)
+            starts_from_input = holds(step.outputs[o], graph, kernel.inputs[i], 0, -1);
         }
       }
-      bool clash = std::find(step.inputs.begin(), step.inputs.end(), step.outputs[o]) != step.inputs.end();
+      bool clash =
+          std::find(step.inputs.begin(), step.inputs.end(), step.outputs[o]) != step.inputs.end();
       if (clash && !permitted && !starts_from_input)
         complain("{}: output {} overwrites an operand that the kernel reads elsewhere", where, o);
-      bool required = std::any_of(kernel.in_place.begin(), kernel.in_place.end(),
-                                  [o](const auto& p) { return p.required && p.output == static_cast<int32_t>(o); });
-      if (required && !starts_from_input) complain("{}: output {} does not start from its operand", where, o);
+      bool required = std::any_of(
+          kernel.in_place.begin(), kernel.in_place.end(),
+          [o](const auto& p) { return p.required && p.output == static_cast<int32_t>(o); });
+      if (required && !starts_from_input)
+        complain("{}: output {} does not start from its operand", where, o);
     }
     for (size_t o = 0; o < kernel.outputs.size(); ++o) {
       int32_t b = step.outputs[o];
       if (!piece) {
         write(b, {&graph, kernel.outputs[o]}, where);
       } else if (step.axis == PieceAxis::rows) {
-        if (kernel.get<RngKernel>() && o == 0) write(b, {&graph, kernel.outputs[o]}, where);
-        else write_rows(b, graph, kernel.outputs[o], step, where);
+        if (kernel.get<RngKernel>() && o == 0)
+          write(b, {&graph, kernel.outputs[o]}, where);
+        else
+          write_rows(b, graph, kernel.outputs[o], step, where);
       } else {
         accumulate(b, graph, kernel.outputs[o], step, where);
       }
     }
   }
 
-  void accumulate(int32_t b, const KernelGraph& graph, ValueId value, const PlanStep& step, const std::string& where) {
+  void accumulate(int32_t b, const KernelGraph& graph, ValueId value, const PlanStep& step,
+                  const std::string& where) {
     int64_t done = 0;
     for (const Content& content : contents_[index(b)])
-      if (content.graph == &graph && content.value == value && content.partial_sum) done = content.summed;
+      if (content.graph == &graph && content.value == value && content.partial_sum)
+        done = content.summed;
     if (step.accumulate != (step.lower > 0) || step.lower != (step.accumulate ? done : 0))
       complain("{}: a sum goes on at {}, but stands at {}", where, step.lower, done);
     Content next{&graph, value};
@@ -240,13 +265,15 @@ class Validator {
     for (size_t i = carried; i < step.inputs.size(); ++i) kept_.insert(step.inputs[i]);
     for (size_t n = step.nested.size(); n-- > 0;) {  // condition first
       const PlanBlock& inner = step.nested[n];
-      for (size_t a = 0; a < inner.graph->arguments.size(); ++a) name(inner.arguments[a], *inner.graph, inner.graph->arguments[a], a < carried);
+      for (size_t a = 0; a < inner.graph->arguments.size(); ++a)
+        name(inner.arguments[a], *inner.graph, inner.graph->arguments[a], a < carried);
       block(inner);
       for (size_t o = 0; o < inner.graph->outputs.size(); ++o)
         expect(inner.outputs[o], *inner.graph, inner.graph->outputs[o], 0, -1, where + " (nested)");
       if (n == 0)
         for (size_t o = 0; o < carried; ++o)
-          if (inner.outputs[o] != step.outputs[o]) complain("{}: carried value {} does not return to its buffer", where, o);
+          if (inner.outputs[o] != step.outputs[o])
+            complain("{}: carried value {} does not return to its buffer", where, o);
     }
     kept_ = std::move(kept);
     for (size_t o = 0; o < carried; ++o) write(step.outputs[o], {&graph, kernel.outputs[o]}, where);
@@ -254,7 +281,8 @@ class Validator {
 
   void branch(const KernelGraph& graph, const PlanStep& step, const std::string& where) {
     const Kernel& kernel = graph.kernels[index(step.kernel)];
-    for (size_t i = 0; i < kernel.inputs.size(); ++i) expect(step.inputs[i], graph, kernel.inputs[i], 0, -1, where);
+    for (size_t i = 0; i < kernel.inputs.size(); ++i)
+      expect(step.inputs[i], graph, kernel.inputs[i], 0, -1, where);
     for (const PlanBlock& inner : step.nested) {
       std::set<int32_t> kept = kept_;
       for (size_t a = 0; a < inner.graph->arguments.size(); ++a) {
@@ -264,11 +292,13 @@ class Validator {
       block(inner);
       for (size_t o = 0; o < inner.graph->outputs.size(); ++o) {
         expect(inner.outputs[o], *inner.graph, inner.graph->outputs[o], 0, -1, where + " (branch)");
-        if (inner.outputs[o] != step.outputs[o]) complain("{}: branch result {} is not in its buffer", where, o);
+        if (inner.outputs[o] != step.outputs[o])
+          complain("{}: branch result {} is not in its buffer", where, o);
       }
       kept_ = std::move(kept);
     }
-    for (size_t o = 0; o < kernel.outputs.size(); ++o) write(step.outputs[o], {&graph, kernel.outputs[o]}, where);
+    for (size_t o = 0; o < kernel.outputs.size(); ++o)
+      write(step.outputs[o], {&graph, kernel.outputs[o]}, where);
   }
 
   // The buffer's content gets another name (or, for a carried value, becomes something new).
@@ -286,6 +316,8 @@ class Validator {
 
 }  // namespace
 
-std::vector<std::string> validate(const Plan& plan, int64_t budget_bytes) { return Validator(plan, budget_bytes).run(); }
+std::vector<std::string> validate(const Plan& plan, int64_t budget_bytes) {
+  return Validator(plan, budget_bytes).run();
+}
 
 }  // namespace ullage

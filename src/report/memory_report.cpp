@@ -1,9 +1,9 @@
 #include "report/memory_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
-
-#include <fmt/format.h>
 
 #include "support/size.h"
 
@@ -55,10 +55,13 @@ class Reporter {
         out_.recomputed += step.recomputed;
       }
       bool nested_peak = step.time <= plan_.peak_time && plan_.peak_time <= step.end_time;
-      std::string name = step.kind == PlanStep::Kind::copy ? "copy" : kernel_name(block.graph->kernels[static_cast<size_t>(step.kernel)]);
+      std::string name = step.kind == PlanStep::Kind::copy
+                             ? "copy"
+                             : kernel_name(block.graph->kernels[static_cast<size_t>(step.kernel)]);
       if (nested_peak) out_.peak_moment = name;
       for (int32_t b : step.inputs)
-        if (step.end_time >= plan_.peak_time) reader_.try_emplace(b, name, step.time > plan_.peak_time);
+        if (step.end_time >= plan_.peak_time)
+          reader_.try_emplace(b, name, step.time > plan_.peak_time);
       if (nested_peak)
         for (int32_t b : step.outputs) writer_.emplace(b, name);
       for (const PlanBlock& nested : step.nested) visit(nested);
@@ -68,20 +71,23 @@ class Reporter {
   void live_values() {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const PlanBuffer& buffer = plan_.buffers[i];
-      if (buffer.first > plan_.peak_time || buffer.last < plan_.peak_time || buffer.bytes == 0) continue;
+      if (buffer.first > plan_.peak_time || buffer.last < plan_.peak_time || buffer.bytes == 0)
+        continue;
       LiveValue value;
       value.bytes = buffer.bytes;
       if (buffer.graph && buffer.value >= 0) {
         const KernelValue& v = buffer.graph->values[static_cast<size_t>(buffer.value)];
         value.name = v.name;
         value.shape = to_string(v.type);
-        if (buffer.upper >= 0) value.shape += fmt::format(" rows {} to {}", buffer.lower, buffer.upper);
+        if (buffer.upper >= 0)
+          value.shape += fmt::format(" rows {} to {}", buffer.lower, buffer.upper);
         value.source = source(v.location);
       }
       explain(value, buffer, static_cast<int32_t>(i));
       out_.live.push_back(std::move(value));
     }
-    std::stable_sort(out_.live.begin(), out_.live.end(), [](const LiveValue& a, const LiveValue& b) { return a.bytes > b.bytes; });
+    std::stable_sort(out_.live.begin(), out_.live.end(),
+                     [](const LiveValue& a, const LiveValue& b) { return a.bytes > b.bytes; });
   }
 
   void explain(LiveValue& value, const PlanBuffer& buffer, int32_t number) const {
@@ -96,15 +102,20 @@ class Reporter {
         value.why = "needed by the kernel that runs: " + out_.peak_moment;
         return;
       case PlanBuffer::Kind::argument:
-        value.why = reader != reader_.end() ? "argument, next read by " + reader->second.first : "argument that the caller keeps";
+        value.why = reader != reader_.end() ? "argument, next read by " + reader->second.first
+                                            : "argument that the caller keeps";
         if (buffer.last > plan_.peak_time && reader == reader_.end()) value.remedy = "donate it";
         return;
       case PlanBuffer::Kind::temporary:
         break;
     }
-    if (reader != reader_.end()) value.why = (reader->second.second ? "next read by " : "being read by ") + reader->second.first;
-    else if (writer != writer_.end()) value.why = "being written by " + writer->second;
-    else value.why = buffer.output ? "result of the program" : "carried by a loop";
+    if (reader != reader_.end())
+      value.why =
+          (reader->second.second ? "next read by " : "being read by ") + reader->second.first;
+    else if (writer != writer_.end())
+      value.why = "being written by " + writer->second;
+    else
+      value.why = buffer.output ? "result of the program" : "carried by a loop";
     if (reader != reader_.end() && reader->second.second)
       value.remedy = "a budget below the peak lets the planner make it again";
     else if (!buffer.output)
@@ -116,7 +127,8 @@ class Reporter {
     for (const PlanDecision& decision : plan_.decisions) {
       auto [it, added] = index.try_emplace({decision.move, decision.what}, out_.decisions.size());
       if (added) {
-        out_.decisions.push_back({decision.move, decision.what, source(decision.location), decision.bytes, 1, decision.seconds});
+        out_.decisions.push_back({decision.move, decision.what, source(decision.location),
+                                  decision.bytes, 1, decision.seconds});
         continue;
       }
       MemoryReport::Decision& same = out_.decisions[it->second];
@@ -129,22 +141,28 @@ class Reporter {
   const Plan& plan_;
   const LocationTable& locations_;
   MemoryReport out_;
-  std::map<int32_t, std::pair<std::string, bool>> reader_;  // name, and whether it comes after the peak
+  std::map<int32_t, std::pair<std::string, bool>>
+      reader_;  // name, and whether it comes after the peak
   std::map<int32_t, std::string> writer_;
 };
 
 }  // namespace
 
-MemoryReport memory_report(const Plan& plan, const LocationTable& locations) { return Reporter(plan, locations).run(); }
+MemoryReport memory_report(const Plan& plan, const LocationTable& locations) {
+  return Reporter(plan, locations).run();
+}
 
 std::string to_text(const MemoryReport& report, size_t most_values) {
   std::string out;
   auto row = [&out](std::string_view name, int64_t bytes, std::string_view note = "") {
-    out += fmt::format("  {:<22} {:>10}{}{}\n", name, format_size(bytes), note.empty() ? "" : "  ", note);
+    out += fmt::format("  {:<22} {:>10}{}{}\n", name, format_size(bytes), note.empty() ? "" : "  ",
+                       note);
   };
   out += "memory\n";
   row("arguments", report.argument_bytes);
-  row("outputs", report.output_bytes, report.alias_bytes ? fmt::format("{} of them in arguments", format_size(report.alias_bytes)) : "");
+  row("outputs", report.output_bytes,
+      report.alias_bytes ? fmt::format("{} of them in arguments", format_size(report.alias_bytes))
+                         : "");
   row("constants", report.constant_bytes);
   row("temporaries", report.temp_bytes);
   row("peak", report.arena_bytes, fmt::format("while running {}", report.peak_moment));
@@ -156,19 +174,25 @@ std::string to_text(const MemoryReport& report, size_t most_values) {
       rest += value.bytes;
       continue;
     }
-    out += fmt::format("  {:>10}  {}{}{}{}\n", format_size(value.bytes), value.name.empty() ? "" : "%" + value.name + " ", value.shape,
+    out += fmt::format("  {:>10}  {}{}{}{}\n", format_size(value.bytes),
+                       value.name.empty() ? "" : "%" + value.name + " ", value.shape,
                        value.source.empty() ? "" : "  ", value.source);
     out += fmt::format("              {}\n", value.why);
     if (!value.remedy.empty()) out += fmt::format("              to remove it: {}\n", value.remedy);
   }
-  if (rest > 0) out += fmt::format("  {:>10}  in {} smaller values\n", format_size(rest), report.live.size() - most_values);
-  out += fmt::format("\nplan: {} kernels, {} of them pieces, {} run again ({:.1f} % more arithmetic), {} copies of {} in all\n",
-                     report.kernels, report.pieces, report.recomputed, 100 * report.recompute_flops_ratio, report.copies,
-                     format_size(report.copied_bytes));
+  if (rest > 0)
+    out += fmt::format("  {:>10}  in {} smaller values\n", format_size(rest),
+                       report.live.size() - most_values);
+  out += fmt::format(
+      "\nplan: {} kernels, {} of them pieces, {} run again ({:.1f} % more arithmetic), {} copies "
+      "of {} in all\n",
+      report.kernels, report.pieces, report.recomputed, 100 * report.recompute_flops_ratio,
+      report.copies, format_size(report.copied_bytes));
   for (const MemoryReport::Decision& decision : report.decisions)
-    out += fmt::format("  {}{} {}{}: peak {} lower, {:+.2f} ms\n", decision.move, decision.count > 1 ? fmt::format(" ({} times)", decision.count) : "",
-                       decision.what, decision.source.empty() ? "" : " at " + decision.source, format_size(decision.bytes),
-                       decision.seconds * 1e3);
+    out += fmt::format("  {}{} {}{}: peak {} lower, {:+.2f} ms\n", decision.move,
+                       decision.count > 1 ? fmt::format(" ({} times)", decision.count) : "",
+                       decision.what, decision.source.empty() ? "" : " at " + decision.source,
+                       format_size(decision.bytes), decision.seconds * 1e3);
   return out;
 }
 
@@ -176,7 +200,8 @@ std::string buffers_csv(const Plan& plan) {
   std::string out = "id,lower,upper,size,offset\n";
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     const PlanBuffer& buffer = plan.buffers[b];
-    out += fmt::format("{},{},{},{},{}\n", b, buffer.first, buffer.last + 1, buffer.bytes, buffer.offset);
+    out += fmt::format("{},{},{},{},{}\n", b, buffer.first, buffer.last + 1, buffer.bytes,
+                       buffer.offset);
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// What is live at the peak, and why: the answer to "where did my memory go". Data first; text and CSV from it.
+// What is live at the peak, and why: the answer to "where did my memory go". Data first; text and
+// CSV from it.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ struct MemoryReport {
   int64_t argument_bytes = 0, output_bytes = 0, alias_bytes = 0, constant_bytes = 0, temp_bytes = 0;
   double predicted_seconds = 0, recompute_flops_ratio = 0;
   int64_t kernels = 0, copies = 0, copied_bytes = 0, pieces = 0, recomputed = 0;
-  std::string peak_moment;       // the kernel that runs then, with its source
-  std::vector<LiveValue> live;   // largest first
+  std::string peak_moment;      // the kernel that runs then, with its source
+  std::vector<LiveValue> live;  // largest first
   struct Decision {
     std::string move, what, source;
     int64_t bytes = 0, count = 1;

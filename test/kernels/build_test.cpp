@@ -23,7 +23,8 @@ TEST(BuildKernels, StoresOneActivationPerLayer) {
   EXPECT_EQ(kernels_of<DotKernel>(program->graph).size(), 5u);
   // The cotangent is the product's epilogue and may take the activation's buffer.
   bool in_place = false;
-  for (const Kernel* dot : kernels_of<DotKernel>(program->graph)) in_place |= !dot->in_place.empty();
+  for (const Kernel* dot : kernels_of<DotKernel>(program->graph))
+    in_place |= !dot->in_place.empty();
   EXPECT_TRUE(in_place);
 }
 
@@ -31,7 +32,8 @@ TEST(BuildKernels, UpdatesArePlacedInTheirArguments) {
   auto program = small_program(kTrainingStep);
   auto loops = kernels_of<LoopKernel>(program->graph);
   ASSERT_EQ(loops.size(), 2u);
-  for (const Kernel* loop : loops) EXPECT_GE(loop->in_place.size(), 2u);  // over the weight or over the gradient
+  for (const Kernel* loop : loops)
+    EXPECT_GE(loop->in_place.size(), 2u);  // over the weight or over the gradient
 }
 
 TEST(BuildKernels, TransposeOfAProductIsAStore) {

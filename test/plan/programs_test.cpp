@@ -1,5 +1,6 @@
-// The planner on real programs: every plan is valid by the independent validator, within its budget, and reaches the memory
-// that the program needs. Programs come from the shared data; without it these tests are skipped.
+// The planner on real programs: every plan is valid by the independent validator, within its
+// budget, and reaches the memory that the program needs. Programs come from the shared data;
+// without it these tests are skipped.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +18,8 @@ namespace {
 
 std::filesystem::path shared() {
   const char* given = std::getenv("ULLAGE_SHARED");
-  return given ? std::filesystem::path(given) : std::filesystem::path(ULLAGE_SOURCE_DIR) / ".." / "shared";
+  return given ? std::filesystem::path(given)
+               : std::filesystem::path(ULLAGE_SOURCE_DIR) / ".." / "shared";
 }
 
 struct Planned {
@@ -69,7 +71,8 @@ TEST_P(Programs, PlansAreValidAtEveryBudget) {
     int64_t budget = floor + (most - floor) * i / 4;
     options.budget_bytes = budget;
     PlanOutcome outcome = planned->planner->plan(options);
-    ASSERT_TRUE(outcome.plan.has_value()) << "budget " << budget << " of " << floor << " to " << most;
+    ASSERT_TRUE(outcome.plan.has_value())
+        << "budget " << budget << " of " << floor << " to " << most;
     EXPECT_LE(outcome.plan->arena_bytes, budget);
     expect_valid(*outcome.plan, budget);
   }
@@ -78,8 +81,9 @@ TEST_P(Programs, PlansAreValidAtEveryBudget) {
 INSTANTIATE_TEST_SUITE_P(Seeds, Programs,
                          testing::Values("seed_a_CI_plain", "seed_a_CI_dropout", "seed_a_CI_remat",
                                          "seed_a_CI_remat_dropout", "seed_a_CI_remat_dropout_rbg",
-                                         "seed_a_S8_remat_dropout", "seed_b_int8_b1_f32", "seed_b_stacked_xW_b8_bf16",
-                                         "seed_b_tied_b8_bf16", "seed_b_heads_hdk_hdk_b8_f32"),
+                                         "seed_a_S8_remat_dropout", "seed_b_int8_b1_f32",
+                                         "seed_b_stacked_xW_b8_bf16", "seed_b_tied_b8_bf16",
+                                         "seed_b_heads_hdk_hdk_b8_f32"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Temporaries that the program needs, by the case's own estimate, which assumes no cutting.

@@ -33,7 +33,8 @@ inline std::unique_ptr<SmallProgram> small_program(const std::string& text) {
   return out;
 }
 
-// A two-layer block, its gradient with respect to both weights, and a plain update of donated weights.
+// A two-layer block, its gradient with respect to both weights, and a plain update of donated
+// weights.
 inline const char* kTrainingStep = R"(
 func.func public @main(%w1: tensor<64x2048xf32> {tf.aliasing_output = 0 : i32},
                        %w2: tensor<2048x64xf32> {tf.aliasing_output = 1 : i32},

@@ -40,7 +40,9 @@ TEST_F(Validate, AcceptsBothPlans) {
   EXPECT_LT(cut_.arena_bytes, whole_.arena_bytes);
 }
 
-TEST_F(Validate, NoticesBudget) { EXPECT_FALSE(validate(whole_, whole_.arena_bytes - 1).empty()); }
+TEST_F(Validate, NoticesBudget) {
+  EXPECT_FALSE(validate(whole_, whole_.arena_bytes - 1).empty());
+}
 
 TEST_F(Validate, NoticesOverlap) {
   // Two buffers that are alive together get one address.
@@ -87,13 +89,15 @@ TEST_F(Validate, NoticesLostPiece) {
 }
 
 TEST_F(Validate, NoticesSumCutInsideABlock) {
-  PlanStep& step = first(cut_, [](const PlanStep& s) { return s.axis == PieceAxis::contracted && s.accumulate; });
+  PlanStep& step = first(
+      cut_, [](const PlanStep& s) { return s.axis == PieceAxis::contracted && s.accumulate; });
   step.lower -= 1;
   EXPECT_FALSE(validate(cut_).empty());
 }
 
 TEST_F(Validate, NoticesRestartedSum) {
-  PlanStep& step = first(cut_, [](const PlanStep& s) { return s.axis == PieceAxis::contracted && s.accumulate; });
+  PlanStep& step = first(
+      cut_, [](const PlanStep& s) { return s.axis == PieceAxis::contracted && s.accumulate; });
   step.accumulate = false;
   EXPECT_FALSE(validate(cut_).empty());
 }
