@@ -22,6 +22,7 @@ class BoxChunks {
     for (size_t i = rank; i-- > 0;) inner[i] = inner[i + 1] * extent(i);
     while (cut_ + 1 < rank && inner[cut_ + 1] > grain) ++cut_;
     step_ = std::max<int64_t>(1, grain / inner[cut_ + 1]);
+    if (step_ > 16) step_ = step_ / 16 * 16;  // whole squares for kernels that transpose
     if (cut_ + 1 == rank) step_ = (step_ + last_multiple - 1) / last_multiple * last_multiple;
     pieces_ = (extent(cut_) + step_ - 1) / step_;
     count_ = pieces_ * (inner[0] / inner[cut_]);

@@ -49,29 +49,23 @@ class CompiledLoop : public CompiledKernel {
   }
 
  private:
-  // Transposing kernels go tile by tile, so that the lines read along the strided dimension are
-  // used while in cache.
+  // Transposing kernels go by bands of columns, so that the pages read along the strided dimension
+  // are few at a time.
   void run_box(std::byte* const* buffers, std::vector<int64_t>& low,
                std::vector<int64_t>& high) const {
-    size_t vec = static_cast<size_t>(shape_.loops.back());
-    if (shape_.tile_dim < 0 || high[vec] - low[vec] <= kTileColumns) {
+    if (shape_.tile_dim < 0) {
       function_(buffers, low.data(), high.data());
       return;
     }
-    size_t rows = static_cast<size_t>(shape_.tile_dim);
-    int64_t row_end = high[rows], column_begin = low[vec], column_end = high[vec];
-    for (int64_t row = low[rows]; row < row_end; row += kTileRows) {
-      low[rows] = row;
-      high[rows] = std::min(row_end, row + kTileRows);
-      for (int64_t column = column_begin; column < column_end; column += kTileColumns) {
-        low[vec] = column;
-        high[vec] = std::min(column_end, column + kTileColumns);
-        function_(buffers, low.data(), high.data());
-      }
+    size_t vec = static_cast<size_t>(shape_.loops.back());
+    int64_t end = high[vec];
+    for (; low[vec] < end; low[vec] = high[vec]) {
+      high[vec] = std::min(end, low[vec] + kBand);
+      function_(buffers, low.data(), high.data());
     }
   }
 
-  static constexpr int64_t kTileRows = 16, kTileColumns = 256;
+  static constexpr int64_t kBand = 128;
   cpu::LoopFunction function_;
   LoopShape shape_;
   std::shared_ptr<const void> code_;
@@ -94,16 +88,7 @@ LoopShape loop_shape(const LoopNest& nest, double bytes_per_element) {
   shape.grain = static_cast<int64_t>(
       elements_per_chunk(operations_per_element(nest.expr), bytes_per_element));
   if (nest.vector_dim < 0) return shape;
-  size_t vec = static_cast<size_t>(nest.vector_dim);
-  auto judge = [&](const Affine& affine) {
-    if (affine.coefficients.empty() || std::abs(affine.coefficients[vec]) < 8) return;
-    for (size_t d = 0; d < affine.coefficients.size(); ++d)
-      if (d != vec && std::abs(affine.coefficients[d]) == 1 && nest.extents[d] >= 16)
-        shape.tile_dim = static_cast<int>(d);
-  };
-  for (const ExprNode& node : nest.expr.nodes)
-    if (node.kind == ExprNode::Kind::load) judge(node.access.affine);
-  for (const KernelOutput& output : nest.outputs) judge(output.store.affine);
+  shape.tile_dim = nest.tile_dim;
   return shape;
 }
 

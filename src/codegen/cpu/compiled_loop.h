@@ -13,8 +13,7 @@ struct LoopShape {
   int rows_dim = -1;
   int64_t rows_scale = 1;
   int64_t grain = 1;  // elements worth a chunk
-  int tile_dim =
-      -1;  // dimension along which some operand is contiguous although the vector dimension is not
+  int tile_dim = -1;  // as in LoopNest
 };
 
 // Elements worth handing to another thread, from what one costs.

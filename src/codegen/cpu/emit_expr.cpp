@@ -322,6 +322,12 @@ Value* ExprEmitter::load_lanes(Value* address, llvm::Type* element, int64_t lane
 Value* ExprEmitter::emit_load(int32_t number, int u) {
   const ExprNode& node = expr_.nodes[static_cast<size_t>(number)];
   llvm::Type* element = e_.memory_type(node.dtype);
+  if (tile_row_ && tiles_[static_cast<size_t>(number)]) {
+    Value* row = e_.b.CreateGEP(element, tiles_[static_cast<size_t>(number)],
+                                e_.b.CreateMul(tile_row_, e_.i64(e_.lanes)));
+    llvm::Align align(element->getPrimitiveSizeInBits() / 8);
+    return from_memory(e_, e_.b.CreateAlignedLoad(e_.vector(element), row, align), node.dtype);
+  }
   int64_t lane_stride = 0;
   Value* offsets = nullptr;
   Value* address = block_address(node.access, load_places_[static_cast<size_t>(number)].base,
@@ -349,6 +355,38 @@ Value* ExprEmitter::emit_load(int32_t number, int u) {
     mask = mask ? e_.b.CreateAnd(mask, all) : all;
   }
   return from_memory(e_, load_lanes(address, element, lane_stride, offsets, mask), node.dtype);
+}
+
+void ExprEmitter::fill_tiles(int tile_dim) {
+  tiles_.resize(expr_.nodes.size(), nullptr);
+  size_t vector = static_cast<size_t>(loops_.vector_dim);
+  for (size_t i = 0; i < expr_.nodes.size(); ++i) {
+    if (!needed_[i] || !is_transposed_load(expr_, depends_, i, loops_.vector_dim, tile_dim))
+      continue;
+    const ExprNode& node = expr_.nodes[i];
+    llvm::Type* element = e_.memory_type(node.dtype);
+    llvm::Align align(element->getPrimitiveSizeInBits() / 8);
+    if (!tiles_[i]) {
+      llvm::BasicBlock& entry = e_.function->getEntryBlock();
+      llvm::IRBuilder<> at_entry(&entry, entry.begin());
+      uint64_t elements = static_cast<uint64_t>(e_.lanes) * static_cast<uint64_t>(e_.lanes);
+      llvm::AllocaInst* slot = at_entry.CreateAlloca(llvm::ArrayType::get(element, elements));
+      slot->setAlignment(llvm::Align(64));
+      tiles_[i] = slot;
+    }
+    Value* address = outer_address(node.access, buffers_[static_cast<size_t>(node.input)], element);
+    Value* stride = e_.i64(node.access.affine.coefficients[vector]);
+    address = e_.b.CreateGEP(element, address, e_.b.CreateMul(index[vector], stride));
+    std::vector<Value*> rows;
+    for (int lane = 0; lane < e_.lanes; ++lane) {
+      Value* at = e_.b.CreateGEP(element, address, e_.b.CreateMul(stride, e_.i64(lane)));
+      rows.push_back(e_.b.CreateAlignedLoad(e_.vector(element), at, align));
+    }
+    rows = transpose_lanes(e_, std::move(rows));
+    for (int u = 0; u < e_.lanes; ++u)
+      e_.b.CreateAlignedStore(rows[static_cast<size_t>(u)],
+                              e_.b.CreateGEP(element, tiles_[i], e_.i64(u * e_.lanes)), align);
+  }
 }
 
 void ExprEmitter::prefetch(int unroll, int64_t ahead) {

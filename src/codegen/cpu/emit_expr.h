@@ -39,6 +39,12 @@ class ExprEmitter {
   // Starts a block of `unroll` vectors, `stride` indices apart along unroll_dim. mask: lanes that
   // exist, or null for all.
   void block(int unroll, int64_t stride, llvm::Value* mask);
+  // Transposes the squares of lanes x lanes that begin at the current indices of `tile_dim` and the
+  // vector dimension, for every load that is contiguous along the former; use_tiles(u) then makes
+  // block() take their row u, until use_tiles(null).
+  void fill_tiles(int tile_dim);
+  void use_tiles(llvm::Value* row) { tile_row_ = row; }
+
   // The value of a node in vector u: a scalar if it does not depend on the vector dimension.
   llvm::Value* value(int32_t node, int u);
   llvm::Value* vector_value(int32_t node, int u);
@@ -46,7 +52,8 @@ class ExprEmitter {
   // The stored element at output k's address, as held.
   llvm::Value* load_output(int output, DType dtype, int u);
 
-  // Asks for the lines that this block's contiguous loads would need `ahead` indices further along unroll_dim.
+  // Asks for the lines that this block's contiguous loads would need `ahead` indices further along
+  // unroll_dim.
   void prefetch(int unroll, int64_t ahead);
 
   // For accumulator and parameter nodes: the held value, per vector.
@@ -95,6 +102,8 @@ class ExprEmitter {
   std::vector<llvm::Value*> scalar_, splat_;  // per node, of the current enclosing iteration
   std::vector<std::vector<llvm::Value*>> block_values_;  // per node and vector
   std::vector<Place> load_places_, store_places_;
+  std::vector<llvm::Value*> tiles_;  // per node, on the stack
+  llvm::Value* tile_row_ = nullptr;
   int unroll_ = 1;
   int64_t unroll_stride_ = 0;
   llvm::Value* mask_ = nullptr;

@@ -51,25 +51,30 @@ class LoopEmitter {
     if (nest_.vector_dim < 0 && depth == nest_.order.size() && has_accumulator())
       values_->parameters = {{e_.b.CreateLoad(e_.b.getFloatTy(), side_address())}};
     values_->scalars(static_cast<int>(depth));
-    if (depth < nest_.order.size()) {
+    if (depth + 1 == nest_.order.size() && nest_.tile_dim >= 0) {
+      tiled(depth);
+    } else if (depth < nest_.order.size()) {
       size_t dim = static_cast<size_t>(nest_.order[depth]);
       e_.loop(lower_[dim], upper_[dim], 1, [&](Value* i) {
         values_->index[dim] = i;
         nested(depth + 1);
       });
-      return;
-    }
-    if (nest_.vector_dim < 0) {
+    } else if (nest_.vector_dim < 0) {
       store(1, nullptr);
-      return;
+    } else {
+      columns(lower_[static_cast<size_t>(nest_.vector_dim)]);
     }
+  }
+
+  // Along the vector dimension, from `first` on.
+  void columns(Value* first) {
     size_t dim = static_cast<size_t>(nest_.vector_dim);
     int unroll =
         choose_unroll(nest_.expr, needed_nodes(nest_.expr, roots_), e_.host, uint64_t{1} << dim);
     int64_t step = static_cast<int64_t>(kLanes) * unroll;
-    Value* whole = e_.b.CreateAnd(e_.b.CreateSub(upper_[dim], lower_[dim]), e_.i64(-step));
-    Value* split = e_.b.CreateAdd(lower_[dim], whole);
-    e_.loop(lower_[dim], split, step, [&](Value* i) {
+    Value* whole = e_.b.CreateAnd(e_.b.CreateSub(upper_[dim], first), e_.i64(-step));
+    Value* split = e_.b.CreateAdd(first, whole);
+    e_.loop(first, split, step, [&](Value* i) {
       values_->index[dim] = i;
       vectors(unroll, nullptr);
     });
@@ -78,6 +83,38 @@ class LoopEmitter {
       values_->index[dim] = i;
       Value* rest = e_.b.CreateTrunc(e_.b.CreateSub(upper_[dim], i), e_.b.getInt32Ty());
       vectors(1, e_.b.CreateICmpSGT(e_.splat(rest), lanes));
+    });
+  }
+
+  // The last loop and the vector dimension in squares; then what the squares leave over, row by
+  // row.
+  void tiled(size_t depth) {
+    size_t tile = static_cast<size_t>(nest_.tile_dim),
+           vector = static_cast<size_t>(nest_.vector_dim);
+    auto whole = [&](size_t dim) {
+      Value* count = e_.b.CreateSub(upper_[dim], lower_[dim]);
+      return e_.b.CreateAdd(lower_[dim], e_.b.CreateAnd(count, e_.i64(-kLanes)));
+    };
+    Value* tile_split = whole(tile);
+    Value* vector_split = whole(vector);
+    e_.loop(lower_[tile], tile_split, kLanes, [&](Value* i) {
+      e_.loop(lower_[vector], vector_split, kLanes, [&](Value* j) {
+        values_->index[tile] = i;
+        values_->index[vector] = j;
+        values_->fill_tiles(nest_.tile_dim);
+        e_.loop(e_.i64(0), e_.i64(kLanes), 1, [&](Value* u) {
+          values_->index[tile] = e_.b.CreateAdd(i, u);
+          values_->scalars(static_cast<int>(depth) + 1);
+          values_->use_tiles(u);
+          vectors(1, nullptr);
+          values_->use_tiles(nullptr);
+        });
+      });
+    });
+    e_.loop(lower_[tile], upper_[tile], 1, [&](Value* i) {
+      values_->index[tile] = i;
+      values_->scalars(static_cast<int>(depth) + 1);
+      columns(e_.b.CreateSelect(e_.b.CreateICmpSLT(i, tile_split), vector_split, lower_[vector]));
     });
   }
 

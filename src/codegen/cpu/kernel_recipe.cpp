@@ -24,6 +24,8 @@ static double stored_bytes_per_element(const LoopNest& nest) {
 
 static void append_key(std::string& key, const LoopNest& nest) {
   append_key(key, nest.vector_dim);
+  append_key(key, nest.tile_dim);
+  for (int dim : nest.order) append_key(key, dim);
   append_key(key, nest.small_index);
   append_key(key, static_cast<int64_t>(nest.extents.size()));
   for (LoopRole role : nest.roles) key.push_back(static_cast<char>(role));

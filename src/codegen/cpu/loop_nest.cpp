@@ -134,6 +134,18 @@ LoopNest collapse(const std::vector<int64_t>& extents, const std::vector<int>& g
   return nest;
 }
 
+bool is_transposed_load(const Expr& expr, const std::vector<uint64_t>& depends, size_t number,
+                        int vector, int tile) {
+  const ExprNode& node = expr.nodes[number];
+  if (node.kind != ExprNode::Kind::load || node.guard >= 0) return false;
+  int64_t across = std::abs(coefficient(node.access.affine, vector));
+  if (across < 2 || coefficient(node.access.affine, tile) != 1) return false;
+  uint64_t both = uint64_t{1} << vector | uint64_t{1} << tile;
+  for (const Access::Dynamic& dynamic : node.access.dynamic)
+    if (depends[static_cast<size_t>(dynamic.node)] & both) return false;
+  return true;
+}
+
 LoopNest make_loop_nest(const LoopKernel& kernel) {
   std::vector<int> groups;
   for (LoopRole role : kernel.roles) groups.push_back(static_cast<int>(role));
@@ -156,6 +168,19 @@ LoopNest make_loop_nest(const LoopKernel& kernel) {
   if (!parallel.empty()) nest.vector_dim = best_vector_dim(nest, parallel);
   for (int d = 0; d < rank; ++d)
     if (d != nest.vector_dim) nest.order.push_back(d);
+  if (kernel.reduction || nest.vector_dim < 0 ||
+      nest.extents[static_cast<size_t>(nest.vector_dim)] < kLanes)
+    return nest;
+  std::vector<uint64_t> depends = dependences(nest.expr);
+  for (int d : parallel) {
+    if (d == nest.vector_dim || nest.extents[static_cast<size_t>(d)] < kLanes) continue;
+    for (size_t i = 0; i < nest.expr.nodes.size(); ++i)
+      if (is_transposed_load(nest.expr, depends, i, nest.vector_dim, d)) nest.tile_dim = d;
+  }
+  if (nest.tile_dim >= 0) {
+    nest.order.erase(std::find(nest.order.begin(), nest.order.end(), nest.tile_dim));
+    nest.order.push_back(nest.tile_dim);
+  }
   return nest;
 }
 

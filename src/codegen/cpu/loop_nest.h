@@ -30,8 +30,11 @@ struct LoopNest {
   std::vector<int> dim_of;  // dimension of the nest for each of the kernel, -1 when dropped
   std::vector<int64_t>
       scale_of;  // index of the kernel's dimension times this is part of that index of the nest
-  std::vector<int> order;    // loops, outermost first; without the vector dimension
-  int vector_dim = -1;       // -1 when there are no dimensions
+  std::vector<int> order;  // loops, outermost first; without the vector dimension
+  int vector_dim = -1;     // -1 when there are no dimensions
+  // Of loops: some operand is contiguous along this dimension instead of the vector dimension, so
+  // squares of both are transposed in registers. It is the last of `order`. -1: none.
+  int tile_dim = -1;
   bool small_index = false;  // every index expression fits i32
 
   int64_t elements() const;
@@ -56,6 +59,11 @@ LoopNest collapse(const std::vector<int64_t>& extents, const std::vector<int>& g
 // Drops and merges dimensions; the order is left as it is, with the last parallel dimension as the
 // vector dimension unless another makes more accesses contiguous.
 LoopNest make_loop_nest(const LoopKernel& kernel);
+
+// Whether a load is contiguous along `tile` but not along `vector`, with nothing else in the way of
+// transposing squares.
+bool is_transposed_load(const Expr& expr, const std::vector<uint64_t>& depends, size_t node,
+                        int vector, int tile);
 
 // Which of `dims` makes most accesses contiguous; the last one wins ties.
 int best_vector_dim(const LoopNest& nest, const std::vector<int>& dims);

@@ -344,13 +344,7 @@ TEST(Speed, NarrowProducts) {
       }
 }
 
-std::string level_name(const ::testing::TestParamInfo<IsaLevel>& info) {
-  const char* names[] = {"baseline", "avx2", "avx512"};
-  return names[static_cast<size_t>(info.param)];
-}
-INSTANTIATE_TEST_SUITE_P(Levels, Dots,
-                         ::testing::Values(IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512),
-                         level_name);
+INSTANTIATE_TEST_SUITE_P(Levels, Dots, ::testing::ValuesIn(levels()), level_name);
 
 }  // namespace
 }  // namespace ullage

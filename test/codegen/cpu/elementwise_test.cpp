@@ -484,13 +484,7 @@ TEST_P(Elementwise, FourBits) {
   }
 }
 
-std::string level_name(const ::testing::TestParamInfo<IsaLevel>& info) {
-  const char* names[] = {"baseline", "avx2", "avx512"};
-  return names[static_cast<size_t>(info.param)];
-}
-INSTANTIATE_TEST_SUITE_P(Levels, Elementwise,
-                         ::testing::Values(IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512),
-                         level_name);
+INSTANTIATE_TEST_SUITE_P(Levels, Elementwise, ::testing::ValuesIn(levels()), level_name);
 
 }  // namespace
 }  // namespace ullage

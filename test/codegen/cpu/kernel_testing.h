@@ -184,8 +184,8 @@ inline LoopKernel loop(std::vector<int64_t> extents, Expr expr, std::vector<Kern
   return kernel;
 }
 
-// Least time of some repetitions: processor time of this thread where it works alone (other programs do not count), else
-// time on the clock.
+// Least time of some repetitions: processor time of this thread where it works alone (other
+// programs do not count), else time on the clock.
 template <typename F>
 double best_seconds(int repeats, int threads, const F& f) {
   auto now = [threads] {
@@ -200,6 +200,18 @@ double best_seconds(int repeats, int threads, const F& f) {
     best = std::min(best, now() - begin);
   }
   return best;
+}
+
+// The levels of instructions that this machine has, for tests of each.
+inline std::vector<IsaLevel> levels() {
+  std::vector<IsaLevel> found;
+  for (IsaLevel level : {IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512})
+    if (host(level).level == level) found.push_back(level);
+  return found;
+}
+inline std::string level_name(const ::testing::TestParamInfo<IsaLevel>& info) {
+  const char* names[] = {"baseline", "avx2", "avx512"};
+  return names[static_cast<size_t>(info.param)];
 }
 
 }  // namespace ullage::testing_cpu

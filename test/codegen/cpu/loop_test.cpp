@@ -242,13 +242,7 @@ TEST(LoopCode, ComplexIsRefused) {
   EXPECT_NE(to_string(result.diagnostics()).find("c64"), std::string::npos);
 }
 
-std::string level_name(const ::testing::TestParamInfo<IsaLevel>& info) {
-  const char* names[] = {"baseline", "avx2", "avx512"};
-  return names[static_cast<size_t>(info.param)];
-}
-INSTANTIATE_TEST_SUITE_P(Levels, Loops,
-                         ::testing::Values(IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512),
-                         level_name);
+INSTANTIATE_TEST_SUITE_P(Levels, Loops, ::testing::ValuesIn(levels()), level_name);
 
 }  // namespace
 }  // namespace ullage

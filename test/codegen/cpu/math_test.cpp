@@ -176,13 +176,7 @@ TEST_P(Math, InverseErrorFunction) {
   }
 }
 
-std::string level_name(const ::testing::TestParamInfo<IsaLevel>& info) {
-  const char* names[] = {"baseline", "avx2", "avx512"};
-  return names[static_cast<size_t>(info.param)];
-}
-INSTANTIATE_TEST_SUITE_P(Levels, Math,
-                         ::testing::Values(IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512),
-                         level_name);
+INSTANTIATE_TEST_SUITE_P(Levels, Math, ::testing::ValuesIn(levels()), level_name);
 
 }  // namespace
 }  // namespace ullage

@@ -126,13 +126,7 @@ TEST(Speed, Philox) {
   EXPECT_EQ(values_of<uint64_t>(next)[1], 2 + count / 4);
 }
 
-std::string level_name(const ::testing::TestParamInfo<IsaLevel>& info) {
-  const char* names[] = {"baseline", "avx2", "avx512"};
-  return names[static_cast<size_t>(info.param)];
-}
-INSTANTIATE_TEST_SUITE_P(Levels, Rng,
-                         ::testing::Values(IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512),
-                         level_name);
+INSTANTIATE_TEST_SUITE_P(Levels, Rng, ::testing::ValuesIn(levels()), level_name);
 
 }  // namespace
 }  // namespace ullage
