@@ -130,7 +130,7 @@ AttrValue Parser::attribute_body() {
     case Tok::integer:
     case Tok::floating:
     case Tok::minus:
-      return number_attribute();
+      return number_attribute(true);
     case Tok::left_bracket:
       return array_attribute();
     case Tok::hash:
@@ -195,9 +195,10 @@ AttrValue Parser::attribute_body() {
   return value;
 }
 
-AttrValue Parser::number_attribute() {
+AttrValue Parser::number_attribute(bool typed) {
   AttrValue value;
   Position where = token_.at;
+  value.at = where;
   bool negative = at(Tok::minus);
   if (negative) {
     Lexer ahead = lexer_;
@@ -214,7 +215,7 @@ AttrValue Parser::number_attribute() {
     value.kind = AttrValue::Kind::integer;
     value.integer = integer();
   }
-  if (!accept(Tok::colon)) return value;
+  if (!typed || !accept(Tok::colon)) return value;
   value.word = std::string(token_.text);  // the type's name
   Position type_at = token_.at;
   if (!at(Tok::word)) {
@@ -282,7 +283,7 @@ AttrValue Parser::dense_array_attribute() {
         element.integer = at_word("true");
         advance();
       } else if (is_float(dtype)) {
-        element = number_attribute();
+        element = number_attribute(false);
         value.kind = AttrValue::Kind::opaque;
       } else {
         element.integer = integer();

@@ -18,7 +18,7 @@ AttrValue Parser::integer_value() {
   return value;
 }
 
-// An integer, boolean or string without a type, which in an attribute could follow a colon.
+// A number, boolean or string without a type, which in an attribute could follow a colon.
 AttrValue Parser::scalar_value() {
   AttrValue value;
   value.at = token_.at;
@@ -30,7 +30,7 @@ AttrValue Parser::scalar_value() {
     value.kind = AttrValue::Kind::string;
     value.text = string_value();
   } else {
-    return integer_value();
+    return number_attribute(false);
   }
   return value;
 }
@@ -669,6 +669,7 @@ Op* Parser::manual_computation_form(Region& region, OperationState& state) {
   close_scope();
   attributes_and_types(state, TypesForm::function);
   check_operand_types(state);
+  check_arity(state);
   finish_attributes(state, op->attributes, op->extra);
   if (failed_) return nullptr;
   function_->add_results(op, state.types.results);
@@ -689,7 +690,7 @@ Op* Parser::check_form(Region& region, OperationState& state) {
     }
     std::string name = attribute_name();
     expect(Tok::equal, "'='");
-    set(state, name, attribute());
+    set(state, name, scalar_value());
   }
   optional_dictionary(state.attributes);
   if (state.types.inputs.empty()) {

@@ -130,8 +130,9 @@ bool DenseBody::list(size_t dim) {
       return fail(at_, at_ < end_ ? "expected ',' or ']' in this list" : "this list is not closed");
   }
   if (count != extent)
-    return fail(begin, fmt::format("this list has {} elements, but dimension {} of {} has {}",
-                                   count, dim, to_string(type_), extent));
+    return fail(begin, fmt::format("this list has {}, but dimension {} of {} has {}",
+                                   counted(static_cast<size_t>(count), "element"), dim,
+                                   to_string(type_), extent));
   return true;
 }
 
@@ -304,9 +305,9 @@ Literal Parser::dense_literal(bool index_allowed) {
   size_t begin = lexer_.offset(), end = begin;
   Position begin_at = lexer_.position();
   while (true) {
-    end = text.find_first_of("\">/", end);
-    if (end == std::string_view::npos) {
-      fail(open, "this constant is not closed");
+    end = text.find_first_of("\">/:", end);
+    if (end == std::string_view::npos || text[end] == ':') {
+      fail(open, "this constant is not closed", "write dense<...> : type");
       return {};
     }
     if (text[end] == '>') break;

@@ -225,7 +225,7 @@ void Parser::function(Position where) {
   block(function->body(), OpKind::func_return);
   close_scope();
   trailing_location(function.get(), where);
-  check_function_results(*function, function->body().terminator(), where);
+  check_function_results(*function);
   add_function(std::move(function), where);
   function_ = nullptr;
 }
@@ -300,24 +300,26 @@ void Parser::generic_function(Position where) {
        {"sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs"})
     drop(attributes, used);
   function->extra = kept(attributes);
-  check_function_results(*function, function->body().terminator(), where);
+  check_function_results(*function);
   add_function(std::move(function), where);
   function_ = nullptr;
 }
 
-void Parser::check_function_results(Function& function, Op* op, Position at) {
+void Parser::check_function_results(Function& function) {
   if (failed_) return;
+  const Op* op = function.body().terminator();
   const std::vector<Type>& types = function.result_types;
   if (op->num_operands() != types.size()) {
-    fail(at,
-         fmt::format("the function @{} returns {} value{}, but its signature has {}", function.name,
-                     op->num_operands(), op->num_operands() == 1 ? "" : "s", types.size()));
+    fail(terminator_at_,
+         fmt::format("the function @{} returns {}, but its signature has {}", function.name,
+                     counted(op->num_operands(), "value"), types.size()));
     return;
   }
   for (size_t i = 0; i < types.size(); ++i) {
     if (op->operand(i)->type == types[i]) continue;
-    fail(at, fmt::format("result {} of the function @{} is {} in its signature, but {} is returned",
-                         i, function.name, to_string(types[i]), to_string(op->operand(i)->type)));
+    fail(terminator_at_,
+         fmt::format("result {} of the function @{} is {} in its signature, but {} is returned", i,
+                     function.name, to_string(types[i]), to_string(op->operand(i)->type)));
     return;
   }
 }
@@ -434,8 +436,8 @@ void Parser::check_calls() {
                   function_positions_.at(callee.name));
       };
       if (call.op->num_operands() != arguments.size())
-        return wrong(fmt::format("@{} takes {} argument{}, not {}", name, arguments.size(),
-                                 arguments.size() == 1 ? "" : "s", call.op->num_operands()));
+        return wrong(fmt::format("@{} takes {}, not {}", name,
+                                 counted(arguments.size(), "argument"), call.op->num_operands()));
       if (call.op->num_results() != callee.result_types.size())
         return wrong(fmt::format("@{} has {} result{}, not {}", name, callee.result_types.size(),
                                  callee.result_types.size() == 1 ? "" : "s",

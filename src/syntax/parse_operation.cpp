@@ -41,8 +41,8 @@ void Parser::define_results(Op* op, std::span<const ResultName> names, Position 
   }
   if (named != op->num_results()) {
     fail(names.front().at,
-         fmt::format("{} has {} result{}, but {} {} named here", op->mnemonic(), op->num_results(),
-                     op->num_results() == 1 ? "" : "s", named, named == 1 ? "is" : "are"),
+         fmt::format("{} has {}, but {} {} named here", op->mnemonic(),
+                     counted(op->num_results(), "result"), named, named == 1 ? "is" : "are"),
          op->num_results() > 1
              ? fmt::format("write {}:{} = ...", names.front().name, op->num_results())
              : "");
@@ -94,8 +94,7 @@ Operand Parser::operand() {
                                              });
     if (!numeric || index >= definition.count) {
       fail_note(out.at, fmt::format("'{}' has no result {}", name, token_.text),
-                fmt::format("it is defined here with {} result{}", definition.count,
-                            definition.count == 1 ? "" : "s"),
+                fmt::format("it is defined here with {}", counted(definition.count, "result")),
                 definition.at);
       return out;
     }
@@ -116,9 +115,8 @@ void Parser::check_operand_types(const OperationState& state) {
   if (failed_) return;
   const std::vector<Type>& types = state.types.inputs;
   if (types.size() != state.operands.size()) {
-    fail(state.types_at, fmt::format("{} operand{} but {} operand type{}", state.operands.size(),
-                                     state.operands.size() == 1 ? "" : "s", types.size(),
-                                     types.size() == 1 ? "" : "s"));
+    fail(state.types_at, fmt::format("{} but {}", counted(state.operands.size(), "operand"),
+                                     counted(types.size(), "operand type")));
     return;
   }
   for (size_t i = 0; i < types.size(); ++i) {
@@ -160,25 +158,22 @@ static size_t required_regions(OpKind kind) {
   }
 }
 
+void Parser::check_arity(const OperationState& state) {
+  if (failed_) return;
+  const OpInfo& op = info(state.kind);
+  const size_t operands = state.operands.size(), results = state.types.results.size();
+  if (op.operands >= 0 && operands != static_cast<size_t>(op.operands))
+    fail(state.at, fmt::format("{} takes {}, not {}", op.mnemonic,
+                               counted(static_cast<size_t>(op.operands), "operand"), operands));
+  if (op.results >= 0 && results != static_cast<size_t>(op.results))
+    fail(state.at, fmt::format("{} has {}, not {}", op.mnemonic,
+                               counted(static_cast<size_t>(op.results), "result"), results));
+}
+
 Op* Parser::create(Region& region, OperationState& state) {
   check_operand_types(state);
+  check_arity(state);
   if (failed_) return nullptr;
-  const OpInfo& op_info = info(state.kind);
-  auto plural = [](size_t count, std::string_view word) {
-    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-  };
-  if (op_info.operands >= 0 && state.operands.size() != static_cast<size_t>(op_info.operands)) {
-    fail(state.at, fmt::format("{} takes {}, not {}", op_info.mnemonic,
-                               plural(static_cast<size_t>(op_info.operands), "operand"),
-                               state.operands.size()));
-    return nullptr;
-  }
-  if (op_info.results >= 0 && state.types.results.size() != static_cast<size_t>(op_info.results)) {
-    fail(state.at, fmt::format("{} has {}, not {}", op_info.mnemonic,
-                               plural(static_cast<size_t>(op_info.results), "result"),
-                               state.types.results.size()));
-    return nullptr;
-  }
   Attributes attributes = empty_attributes(state.kind);
   NamedAttributes extra;
   finish_attributes(state, attributes, extra);
@@ -301,25 +296,17 @@ Op* Parser::generic_operation(Region& region, Position at_op) {
   if (failed_) return nullptr;
   size_t regions = op ? op->num_regions() : 0;
   if (state.kind == OpKind::case_ ? regions == 0 : regions != required_regions(state.kind)) {
-    fail(at_op, fmt::format("{} takes {}, not {}", mnemonic,
-                            state.kind == OpKind::case_
-                                ? "at least one region"
-                                : fmt::format("{} regions", required_regions(state.kind)),
-                            regions));
+    fail(at_op,
+         fmt::format("{} takes {}, not {}", mnemonic,
+                     state.kind == OpKind::case_ ? "at least one region"
+                                                 : counted(required_regions(state.kind), "region"),
+                     regions));
     return nullptr;
   }
   if (!op) return create(region, state);
   check_operand_types(state);
   finish_attributes(state, op->attributes, op->extra);
-  const OpInfo& op_info = info(state.kind);
-  if (!failed_ && op_info.operands >= 0 &&
-      state.operands.size() != static_cast<size_t>(op_info.operands))
-    fail(at_op, fmt::format("{} takes {} operands, not {}", mnemonic, op_info.operands,
-                            state.operands.size()));
-  if (!failed_ && op_info.results >= 0 &&
-      state.types.results.size() != static_cast<size_t>(op_info.results))
-    fail(at_op, fmt::format("{} has {} results, not {}", mnemonic, op_info.results,
-                            state.types.results.size()));
+  check_arity(state);
   if (failed_) return nullptr;
   function_->add_results(op, state.types.results);
   return op;
@@ -393,7 +380,9 @@ void Parser::block(Region& region, OpKind terminator) {
     operation(region);
     if (failed_) return;
     OpKind kind = region.last()->kind;
-    if (!has_trait(kind, kTerminator) || kind == terminator) continue;
+    if (!has_trait(kind, kTerminator)) continue;
+    terminator_at_ = where;
+    if (kind == terminator) continue;
     fail(where, fmt::format("{} does not end a region of this kind", info(kind).mnemonic),
          fmt::format("use {}", info(terminator).mnemonic));
   }

@@ -278,8 +278,8 @@ void Parser::encoding(Type& type) {
                [&] { type.bounds.push_back(bound()); });
     if (!short_form) expect(Tok::greater, "'>'");
     if (!failed_ && type.bounds.size() != type.shape.size())
-      fail(where,
-           fmt::format("{} bounds for a tensor of rank {}", type.bounds.size(), type.rank()));
+      fail(where, fmt::format("{} for a tensor of rank {}", counted(type.bounds.size(), "bound"),
+                              type.rank()));
     return;
   }
   if (at(Tok::hash))

@@ -28,6 +28,9 @@ namespace ullage::syntax {
 inline constexpr int kMaxNesting = 200;           // of regions, types and attributes
 inline constexpr int kMaxLocationNesting = 2000;  // call stacks can be deep
 
+// "1 operand", "2 operands".
+std::string counted(size_t count, std::string_view noun);
+
 // An operand as written, resolved.
 struct Operand {
   Value* value = nullptr;
@@ -106,7 +109,7 @@ class Parser {
   // -- Attributes (parse_attributes.cpp)
   AttrValue attribute();
   AttrValue attribute_body();
-  AttrValue number_attribute();
+  AttrValue number_attribute(bool typed);  // 1, 1.5, and with a type after them if `typed`
   AttrValue array_attribute();
   AttrValue dense_array_attribute();
   AttrValue dialect_attribute();
@@ -177,6 +180,7 @@ class Parser {
   // Checks arity, operand types and attributes; creates the operation.
   Op* create(Region& region, OperationState& state);
   void check_operand_types(const OperationState& state);
+  void check_arity(const OperationState& state);
   void finish_attributes(OperationState& state, Attributes& attributes, NamedAttributes& extra);
   void define(std::string_view name, Definition definition);
   void define_results(Op* op, std::span<const ResultName> names, Position at);
@@ -233,7 +237,7 @@ class Parser {
   void add_mesh(NamedAttribute mesh, Position at);
   void alias_definition();
   void check_calls();
-  void check_function_results(Function& function, Op* op, Position at);
+  void check_function_results(Function& function);
 
   std::string file_;
   Lexer lexer_;
@@ -276,6 +280,7 @@ class Parser {
     Position at;
   };
   std::vector<CallSite> calls_;
+  Position terminator_at_;  // of the terminator read last
   std::unordered_map<std::string, Position> function_positions_;
 };
 

@@ -1,0 +1,2 @@
+// error: this text has no function @3:1
+

@@ -1,0 +1,4 @@
+// error: this character has no meaning here @3:10
+func.func @main() {
+  return ;
+}

@@ -1,0 +1,3 @@
+// error: this string is not closed on its line @2:26
+module attributes {a.b = "open} {
+}

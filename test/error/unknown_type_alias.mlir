@@ -1,0 +1,4 @@
+// error: unknown type '!vector' @2:21
+func.func @main(%x: !vector) {
+  return
+}

@@ -1,0 +1,6 @@
+// error: unknown value '%1' @3:27
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.negate %1 : tensor<4xf32>
+    %1 = stablehlo.negate %x : tensor<4xf32>
+    return %x : tensor<4xf32>
+}
