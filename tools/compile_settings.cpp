@@ -16,7 +16,8 @@ namespace ullage {
 
 namespace {
 
-// Shows the current phase on a terminal once compilation has taken two seconds, and wipes it at the end.
+// Shows the current phase on a terminal once compilation has taken two seconds, and wipes it at the
+// end.
 class ProgressLine {
  public:
   void phase(std::string_view name) {
@@ -40,8 +41,11 @@ class ProgressLine {
 CompileSettings compile_settings(const VerbCall& call) {
   CompileSettings settings;
   settings.budget_bytes = call.options.number(Opt::memory_budget);
-  settings.threads = static_cast<int>(call.options.number(Opt::threads).value_or(std::max(1u, std::thread::hardware_concurrency())));
+  settings.threads =
+      static_cast<int>(call.options.number(Opt::threads)
+                           .value_or(std::max(1u, std::thread::hardware_concurrency())));
   settings.disabled = call.options.list(Opt::disable);
+  settings.verify_plan = call.options.flag(Opt::verify_plan);
   settings.dump_dir = call.options.text(Opt::dump_dir);
   settings.stop_after = call.options.text(Opt::to);
   auto line = std::make_shared<ProgressLine>();
@@ -49,7 +53,8 @@ CompileSettings compile_settings(const VerbCall& call) {
   return settings;
 }
 
-Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call, const CompileSettings& settings) {
+Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call,
+                                                     const CompileSettings& settings) {
   Result<std::string> text = read_program(call, call.operands[0]);
   if (!text) return text.diagnostics();
   Result<std::unique_ptr<Module>> module = read_text(*text, shown_path(call.operands[0]));
@@ -60,7 +65,8 @@ Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call, const
 Status write_html(const VerbCall& call, const PlannedProgram& planned, const MemoryReport& memory) {
   std::string path = call.options.text(Opt::report);
   if (path.empty()) return Ok{};
-  return write_file(path, to_html(memory, *planned.outcome.plan, planned.module->locations, "Memory of " + shown_path(call.operands[0])));
+  return write_file(path, to_html(memory, *planned.outcome.plan, planned.module->locations,
+                                  "Memory of " + shown_path(call.operands[0])));
 }
 
 int refuse(const VerbCall& call, const PlannedProgram& planned) {
@@ -70,7 +76,8 @@ int refuse(const VerbCall& call, const PlannedProgram& planned) {
     return kExitOverBudget;
   }
   fmt::print(stderr, "{}", to_text(report));
-  for (const std::string& tried : planned.outcome.refusal.tried) fmt::print(stderr, "  tried: {}\n", tried);
+  for (const std::string& tried : planned.outcome.refusal.tried)
+    fmt::print(stderr, "  tried: {}\n", tried);
   return kExitOverBudget;
 }
 

@@ -1,5 +1,5 @@
-// Options of the command line -> settings of the compiler, and the progress line that compilations of above two seconds
-// show on a terminal.
+// Options of the command line -> settings of the compiler, and the progress line that compilations
+// of above two seconds show on a terminal.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ namespace ullage {
 CompileSettings compile_settings(const VerbCall& call);
 
 // Reads and plans the program of the verb's first operand.
-Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call, const CompileSettings& settings);
+Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call,
+                                                     const CompileSettings& settings);
 
 // Writes the page that --report names, if it was given.
 Status write_html(const VerbCall& call, const PlannedProgram& planned, const MemoryReport& memory);

@@ -13,10 +13,12 @@ namespace ullage {
 int run_opt(const VerbCall& call) {
   CompileSettings settings = compile_settings(call);
   std::vector<std::string_view> phases = phase_names();
-  if (!settings.stop_after.empty() && std::find(phases.begin(), phases.end(), settings.stop_after) == phases.end()) {
+  if (!settings.stop_after.empty() &&
+      std::find(phases.begin(), phases.end(), settings.stop_after) == phases.end()) {
     std::string known;
     for (std::string_view phase : phases) known += (known.empty() ? "" : ", ") + std::string(phase);
-    return fail({error(fmt::format("there is no phase named \"{}\"", settings.stop_after), {}, "phases: " + known)});
+    return fail({error(fmt::format("there is no phase named \"{}\"", settings.stop_after), {},
+                       "phases: " + known)});
   }
   if (settings.stop_after == "kernels" || settings.stop_after == "plan") {
     Result<std::unique_ptr<PlannedProgram>> planned = plan_operand(call, settings);

@@ -12,7 +12,7 @@ namespace ullage {
 // N budgets between the floor and what the program takes unconstrained.
 static Result<std::vector<ParetoPoint>> pareto(PlannedProgram& planned, int64_t count) {
   int64_t most = planned.outcome.plan->arena_bytes;
-  PlanOptions options;
+  PlanOptions options = planned.plan_options;
   options.budget_bytes = 0;
   int64_t floor = planned.planner->plan(options).refusal.floor_bytes;
   std::vector<ParetoPoint> out;
@@ -48,7 +48,8 @@ int run_plan(const VerbCall& call) {
     Status written = write_file(path, buffers_csv(*(*planned)->outcome.plan));
     if (!written) return fail(written.diagnostics());
   }
-  if (Status written = write_html(call, **planned, memory); !written) return fail(written.diagnostics());
+  if (Status written = write_html(call, **planned, memory); !written)
+    return fail(written.diagnostics());
   std::vector<ParetoPoint> points;
   if (std::optional<int64_t> count = call.options.number(Opt::pareto)) {
     Result<std::vector<ParetoPoint>> curve = pareto(**planned, *count);

@@ -14,7 +14,8 @@ static void print_profile(const std::vector<Executor::Spent>& spent) {
   for (const Executor::Spent& one : spent) total += one.seconds;
   fmt::print("\ntime by kind of kernel\n");
   for (const Executor::Spent& one : spent)
-    fmt::print("  {:5.1f} %  {:9.3f} ms  {:6} calls  {:9.1f} us each  {}\n", 100 * one.seconds / total, one.seconds * 1e3, one.calls,
+    fmt::print("  {:5.1f} %  {:9.3f} ms  {:6} calls  {:9.1f} us each  {}\n",
+               100 * one.seconds / total, one.seconds * 1e3, one.calls,
                one.seconds / static_cast<double>(one.calls) * 1e6, one.name);
 }
 
@@ -37,11 +38,13 @@ int run_run(const VerbCall& call) {
   if (!planned) return fail(planned.diagnostics());
   if (!(*planned)->outcome.plan) return refuse(call, **planned);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  Result<RunResult> result = run_program(shown_path(call.operands[0]), **planned, settings, request, seconds);
+  Result<RunResult> result =
+      run_program(shown_path(call.operands[0]), **planned, settings, request, seconds);
   if (!result) return fail(result.diagnostics());
   result->report.plan.budget_bytes = settings.budget_bytes;
   MemoryReport memory = memory_report(**planned);
-  if (Status written = write_html(call, **planned, memory); !written) return fail(written.diagnostics());
+  if (Status written = write_html(call, **planned, memory); !written)
+    return fail(written.diagnostics());
   if (call.options.flag(Opt::json)) {
     fmt::print("{}", to_json(result->report));
   } else {

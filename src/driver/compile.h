@@ -1,5 +1,5 @@
-// The whole way from a program to something that runs: the one readable list of phases is pipeline.cpp. The command
-// line, the C++ API and the PJRT plugin all come through here.
+// The whole way from a program to something that runs: the one readable list of phases is
+// pipeline.cpp. The command line, the C++ API and the PJRT plugin all come through here.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,8 @@ namespace ullage {
 struct CompileSettings {
   std::optional<int64_t> budget_bytes;
   int threads = 1;
-  std::vector<std::string> disabled;  // passes and planner moves by name
+  std::vector<std::string> disabled;  // NAME or NAME@WHERE, see driver/disabled.h
+  bool verify_plan = false;           // see plan/validate.h; debug builds always do
   std::string dump_dir;               // empty: no dumps
   std::string stop_after;             // phase; empty: all
   std::function<void(std::string_view phase)> progress;  // called when a phase begins
@@ -34,11 +35,13 @@ struct PhaseTime {
 // A program through planning. Graphs and plan refer to the module, so it stays alive with them.
 struct PlannedProgram {
   std::unique_ptr<Module> module;
-  std::unique_ptr<Module> merged_module;  // with the program's own recomputation undone; null if it has none
+  std::unique_ptr<Module>
+      merged_module;  // with the program's own recomputation undone; null if it has none
   Target target;
   KernelGraph graph;
   std::unique_ptr<KernelGraph> merged_graph;
   std::unique_ptr<Planner> planner;
+  PlanOptions plan_options;  // for planning again, with another budget
   PlanOutcome outcome;
   std::vector<PhaseTime> phases;
 
@@ -46,11 +49,14 @@ struct PlannedProgram {
   const KernelGraph& planned_graph() const { return *outcome.plan->main.graph; }
 };
 
-// Verifies, normalises, builds kernels and plans. A budget that cannot be met is not an error here: see `outcome`.
-Result<std::unique_ptr<PlannedProgram>> plan_program(std::unique_ptr<Module> module, const CompileSettings& settings);
+// Verifies, normalises, builds kernels and plans. A budget that cannot be met is not an error here:
+// see `outcome`.
+Result<std::unique_ptr<PlannedProgram>> plan_program(std::unique_ptr<Module> module,
+                                                     const CompileSettings& settings);
 
 // Normalises only, up to `settings.stop_after`; for `ullage opt`.
-Result<std::unique_ptr<Module>> transform_program(std::unique_ptr<Module> module, const CompileSettings& settings,
+Result<std::unique_ptr<Module>> transform_program(std::unique_ptr<Module> module,
+                                                  const CompileSettings& settings,
                                                   const std::vector<std::string>& passes);
 
 // Machine code for the plan, and the steps over addresses. The plan must exist.

@@ -1,9 +1,12 @@
-// Dumps: numbered text files after each phase, for people. A phase that changed nothing writes no file.
+// Dumps: numbered text files after each phase, for people. A phase that changed nothing writes no
+// file.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "driver/compile.h"
 #include "ir/ir.h"
 #include "plan/plan.h"
 
@@ -14,6 +17,8 @@ class Dumper {
   explicit Dumper(std::string directory) : directory_(std::move(directory)) {}
   void write(std::string_view phase, const Module& module);
   void write(std::string_view phase, const std::string& text);
+  // phases.txt: seconds of each phase, then what the planner's decisions brought.
+  Status write_phases(const std::vector<PhaseTime>& phases, const PlanOutcome& outcome);
 
  private:
   std::string directory_;
@@ -24,8 +29,8 @@ class Dumper {
 // The plan as text: buffers with addresses and lifetimes, then steps.
 std::string describe(const Plan& plan);
 
-// A copy of the module without optimization barriers, in which equal computations of the entry function are one: the
-// program before its author asked for recomputation.
+// A copy of the module without optimization barriers, in which equal computations of the entry
+// function are one: the program before its author asked for recomputation.
 std::unique_ptr<Module> merge_recomputation(const Module& module);
 
 }  // namespace ullage

@@ -74,11 +74,15 @@ std::string to_json(const RefusalReport& report) {
                          {"shape", obstacle.shape},
                          {"source", obstacle.source},
                          {"reason", obstacle.reason}});
+  Json more = Json::array();
+  for (const MoreObstacles& rest : report.more)
+    more.push_back({{"reason", rest.reason}, {"count", rest.count}, {"bytes", rest.bytes}});
   return print({{"program", report.program},
                 {"budget_bytes", report.budget_bytes},
                 {"floor_bytes", report.floor_bytes},
                 {"lower_bound_bytes", report.lower_bound_bytes},
-                {"obstacles", std::move(obstacles)}});
+                {"obstacles", std::move(obstacles)},
+                {"more_obstacles", std::move(more)}});
 }
 
 std::string to_json(const PlanReport& report, const std::vector<ParetoPoint>& points) {
@@ -129,9 +133,12 @@ std::string to_text(const RefusalReport& report) {
       report.floor_bytes, format_size(report.lower_bound_bytes));
   if (!report.obstacles.empty()) out += "what stands in the way:\n";
   for (const Obstacle& obstacle : report.obstacles)
-    out += fmt::format("  {:>10}  {} {}{}{}: {}\n", format_size(obstacle.bytes), obstacle.value,
-                       obstacle.shape, obstacle.source.empty() ? "" : " at ", obstacle.source,
-                       obstacle.reason);
+    out += fmt::format("  {:>10}  {}{}{}{}{}: {}\n", format_size(obstacle.bytes), obstacle.value,
+                       obstacle.value.empty() ? "" : " ", obstacle.shape,
+                       obstacle.source.empty() ? "" : " at ", obstacle.source, obstacle.reason);
+  for (const MoreObstacles& rest : report.more)
+    out +=
+        fmt::format("  {:>10}  in {} more: {}\n", format_size(rest.bytes), rest.count, rest.reason);
   return out;
 }
 

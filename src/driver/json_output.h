@@ -43,12 +43,20 @@ struct Obstacle {
   std::string reason;
 };
 
+// Obstacles of one kind beyond those that are listed one by one.
+struct MoreObstacles {
+  std::string reason;
+  int64_t count = 0;
+  int64_t bytes = 0;  // of all of them
+};
+
 struct RefusalReport {
   std::string program;
   int64_t budget_bytes = 0;
-  int64_t floor_bytes = 0;        // the smallest budget that works
-  int64_t lower_bound_bytes = 0;  // below this no plan exists
-  std::vector<Obstacle> obstacles;
+  int64_t floor_bytes = 0;          // the smallest budget that works
+  int64_t lower_bound_bytes = 0;    // below this no plan exists
+  std::vector<Obstacle> obstacles;  // the largest of each kind, largest first
+  std::vector<MoreObstacles> more;
 };
 
 struct ParetoPoint {

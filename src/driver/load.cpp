@@ -43,11 +43,14 @@ class Loader {
     const Kernel& kernel = graph.kernels[static_cast<size_t>(step.kernel)];
     std::string out = kernel.name;
     if (const DotKernel* dot = kernel.get<DotKernel>()) {
-      out += fmt::format(" {}{}x{}x{}", dot->batch.empty() ? "" : std::to_string(dot->batch_size()) + "x", dot->m_size(), dot->k_size(), dot->n_size());
+      out += fmt::format(" {}{}x{}x{}",
+                         dot->batch.empty() ? "" : std::to_string(dot->batch_size()) + "x",
+                         dot->m_size(), dot->k_size(), dot->n_size());
       if (dot->lhs.nodes.size() > 1 || dot->rhs.nodes.size() > 1) out += " with prologue";
       if (dot->epilogue.nodes.size() > 1) out += " with epilogue";
     } else if (!kernel.outputs.empty()) {
-      for (ValueId id : kernel.outputs) out += " " + to_string(graph.values[static_cast<size_t>(id)].type);
+      for (ValueId id : kernel.outputs)
+        out += " " + to_string(graph.values[static_cast<size_t>(id)].type);
     }
     return step.axis == PieceAxis::all ? out : out + " in pieces";
   }
@@ -85,7 +88,8 @@ class Loader {
         break;
       case PlanStep::Kind::loop: {
         out.kind = ExecStep::Kind::loop;
-        const WhileKernel& loop = *parent.graph->kernels[static_cast<size_t>(step.kernel)].get<WhileKernel>();
+        const WhileKernel& loop =
+            *parent.graph->kernels[static_cast<size_t>(step.kernel)].get<WhileKernel>();
         out.trip_count = loop.trip_count.value_or(-1);
         if (!loop.trip_count) out.control = buffer(step.nested[1].outputs[0]).offset;
         break;
@@ -94,7 +98,8 @@ class Loader {
         out.kind = ExecStep::Kind::branch;
         const Kernel& kernel = parent.graph->kernels[static_cast<size_t>(step.kernel)];
         out.control = buffer(step.inputs[0]).offset;
-        out.control_is_bool = parent.graph->values[static_cast<size_t>(kernel.inputs[0])].type.dtype == DType::i1;
+        out.control_is_bool =
+            parent.graph->values[static_cast<size_t>(kernel.inputs[0])].type.dtype == DType::i1;
         break;
       }
     }
@@ -108,6 +113,8 @@ class Loader {
 
 }  // namespace
 
-ExecProgram load_steps(const Plan& plan, const CpuCompiler& compiler) { return Loader(plan, compiler).run(); }
+ExecProgram load_steps(const Plan& plan, const CpuCompiler& compiler) {
+  return Loader(plan, compiler).run();
+}
 
 }  // namespace ullage

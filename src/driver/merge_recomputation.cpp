@@ -1,10 +1,12 @@
-// Undoes a program's own recomputation, for the planner to choose its own: barriers go, and equal operations become one.
-// Only here are computations that are far apart merged; what the planner then keeps or repeats is its decision.
+// Undoes a program's own recomputation, for the planner to choose its own: barriers go, and equal
+// operations become one. Only here are computations that are far apart merged; what the planner
+// then keeps or repeats is its decision.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 
-#include <fmt/format.h>
-
+#include "driver/copy_module.h"
 #include "driver/dump.h"
 
 namespace ullage {
@@ -13,18 +15,20 @@ namespace {
 
 bool mergeable(const Op& op) {
   if (op.num_results() == 0 || has_trait(op.kind, kTerminator)) return false;
-  if (op.kind == OpKind::call) return true;  // after normalisation only pointwise functions are called
+  if (op.kind == OpKind::call)
+    return true;  // after normalisation only pointwise functions are called
   if (op.num_regions() != 0 && op.kind != OpKind::reduce) return false;
   return has_trait(op.kind, kPure);
 }
 
 bool equal_combiners(const Op& a, const Op& b) {
   std::unordered_map<Value*, Value*> map;
-  for (size_t i = 0; i < a.nested().arguments().size(); ++i) map[a.nested().argument(i)] = b.nested().argument(i);
+  for (size_t i = 0; i < a.nested().arguments().size(); ++i)
+    map[a.nested().argument(i)] = b.nested().argument(i);
   auto x = a.nested().begin(), y = b.nested().begin();
   for (; x != a.nested().end() && y != b.nested().end(); ++x, ++y) {
-    if ((*x)->kind != (*y)->kind || !((*x)->attributes == (*y)->attributes) || (*x)->num_operands() != (*y)->num_operands() ||
-        (*x)->num_regions() != 0)
+    if ((*x)->kind != (*y)->kind || !((*x)->attributes == (*y)->attributes) ||
+        (*x)->num_operands() != (*y)->num_operands() || (*x)->num_regions() != 0)
       return false;
     for (size_t i = 0; i < (*x)->num_operands(); ++i) {
       auto it = map.find((*x)->operand(i));
@@ -36,7 +40,9 @@ bool equal_combiners(const Op& a, const Op& b) {
 }
 
 bool equal(const Op& a, const Op& b) {
-  if (a.kind != b.kind || a.num_operands() != b.num_operands() || a.num_results() != b.num_results()) return false;
+  if (a.kind != b.kind || a.num_operands() != b.num_operands() ||
+      a.num_results() != b.num_results())
+    return false;
   for (size_t i = 0; i < a.num_operands(); ++i)
     if (a.operand(i) != b.operand(i)) return false;
   for (size_t i = 0; i < a.num_results(); ++i)
@@ -46,7 +52,8 @@ bool equal(const Op& a, const Op& b) {
 
 size_t hash(const Op& op) {
   size_t h = static_cast<size_t>(op.kind);
-  for (Value* operand : op.operands()) h = h * 0x9E3779B97F4A7C15ull + (reinterpret_cast<size_t>(operand) >> 4);
+  for (Value* operand : op.operands())
+    h = h * 0x9E3779B97F4A7C15ull + (reinterpret_cast<size_t>(operand) >> 4);
   if (op.kind == OpKind::constant) {
     const Literal& literal = op.as<ConstantAttributes>().value;
     for (size_t i = 0; i < std::min<size_t>(16, literal.bytes->size()); ++i)
@@ -59,7 +66,8 @@ void merge_equal(Function& function) {
   std::unordered_multimap<size_t, Op*> seen;
   for (Op* op : function.body()) {
     if (op->kind == OpKind::optimization_barrier) {
-      for (size_t i = 0; i < op->num_results(); ++i) op->result(i)->replace_all_uses_with(op->operand(i));
+      for (size_t i = 0; i < op->num_results(); ++i)
+        op->result(i)->replace_all_uses_with(op->operand(i));
       op->erase();
       continue;
     }
@@ -73,7 +81,8 @@ void merge_equal(Function& function) {
       seen.emplace(h, op);
       continue;
     }
-    for (size_t i = 0; i < op->num_results(); ++i) op->result(i)->replace_all_uses_with(same->result(i));
+    for (size_t i = 0; i < op->num_results(); ++i)
+      op->result(i)->replace_all_uses_with(same->result(i));
     op->erase();
   }
 }
@@ -89,8 +98,9 @@ bool equal_functions(const Function& a, const Function& b) {
   for (; x != a.body().end() && y != b.body().end(); ++x, ++y) {
     const Op& p = **x;
     const Op& q = **y;
-    if (p.kind != q.kind || p.num_operands() != q.num_operands() || p.num_results() != q.num_results() ||
-        p.num_regions() != 0 || q.num_regions() != 0 || !(p.attributes == q.attributes))
+    if (p.kind != q.kind || p.num_operands() != q.num_operands() ||
+        p.num_results() != q.num_results() || p.num_regions() != 0 || q.num_regions() != 0 ||
+        !(p.attributes == q.attributes))
       return false;
     for (size_t i = 0; i < p.num_operands(); ++i)
       if (map[p.operand(i)] != q.operand(i)) return false;
@@ -102,7 +112,8 @@ bool equal_functions(const Function& a, const Function& b) {
   return !(x != a.body().end()) && !(y != b.body().end());
 }
 
-// Calls of equal functions under different names count as equal once the callees are renamed to one.
+// Calls of equal functions under different names count as equal once the callees are renamed to
+// one.
 void unify_functions(Module& module) {
   bool again = true;
   while (again) {
@@ -131,13 +142,7 @@ void unify_functions(Module& module) {
 }  // namespace
 
 std::unique_ptr<Module> merge_recomputation(const Module& module) {
-  auto copy = std::make_unique<Module>();
-  copy->name = module.name;
-  copy->file = module.file;
-  copy->extra = module.extra;
-  copy->locations = module.locations;
-  copy->meshes = module.meshes;
-  for (const auto& function : module.functions) copy->functions.push_back(clone(*function));
+  std::unique_ptr<Module> copy = copy_module(module);
   unify_functions(*copy);
   if (Function* entry = copy->entry()) merge_equal(*entry);
   return copy;

@@ -1,36 +1,47 @@
 // The pipeline, top to bottom, in the order in which things happen.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
-#include <fmt/format.h>
-
 #include "codegen/cpu/compile.h"
 #include "driver/compile.h"
+#include "driver/disabled.h"
 #include "driver/dump.h"
 #include "driver/load.h"
 #include "kernels/build.h"
 #include "normalize/normalize.h"
 #include "ops/verify.h"
+#include "plan/validate.h"
 #include "support/check.h"
 
 namespace ullage {
 
 namespace {
 
+#ifdef NDEBUG
+constexpr bool kDebugBuild = false;
+#else
+constexpr bool kDebugBuild = true;
+#endif
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 class Phases {
  public:
-  Phases(const CompileSettings& settings, std::vector<PhaseTime>& times) : settings_(settings), times_(times) {}
-
-  bool enabled(std::string_view name) const {
-    return std::find(settings_.disabled.begin(), settings_.disabled.end(), name) == settings_.disabled.end();
-  }
+  Phases(const CompileSettings& settings, std::vector<PhaseTime>& times)
+      : settings_(settings), times_(times) {}
 
   template <typename F>
   auto run(std::string_view name, F&& body) {
     if (settings_.progress) settings_.progress(name);
-    auto begin = std::chrono::steady_clock::now();
+    auto begin = Clock::now();
     auto result = body();
-    times_.push_back({std::string(name), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
+    times_.push_back({std::string(name), seconds_since(begin)});
     return result;
   }
 
@@ -39,13 +50,20 @@ class Phases {
   std::vector<PhaseTime>& times_;
 };
 
-Status normalize_module(Module& module, const CompileSettings& settings, Dumper& dumper) {
-  return normalize(
-      module, {},
-      [&](std::string_view pass) {
-        return std::find(settings.disabled.begin(), settings.disabled.end(), pass) == settings.disabled.end();
-      },
-      [&](std::string_view pass) { dumper.write(pass, module); });
+PassEnabled pass_filter(const Disabled& disabled) {
+  return [&disabled](std::string_view pass, const Function* function) {
+    return function ? !disabled.in_function(pass, function->name) : !disabled.everywhere(pass);
+  };
+}
+
+Status normalize_module(Module& module, const Disabled& disabled, Dumper& dumper,
+                        std::vector<PhaseTime>& times) {
+  auto begin = Clock::now();
+  return normalize(module, {}, pass_filter(disabled), [&](std::string_view pass) {
+    times.push_back({std::string(pass), seconds_since(begin)});
+    dumper.write(pass, module);
+    begin = Clock::now();
+  });
 }
 
 bool has_barriers(const Module& module) {
@@ -64,7 +82,8 @@ std::vector<std::string_view> phase_names() {
   return out;
 }
 
-Result<std::unique_ptr<PlannedProgram>> plan_program(std::unique_ptr<Module> module, const CompileSettings& settings) {
+Result<std::unique_ptr<PlannedProgram>> plan_program(std::unique_ptr<Module> module,
+                                                     const CompileSettings& settings) {
   auto out = std::make_unique<PlannedProgram>();
   out->module = std::move(module);
   Phases phases(settings, out->phases);
@@ -74,58 +93,89 @@ Result<std::unique_ptr<PlannedProgram>> plan_program(std::unique_ptr<Module> mod
   Status status = phases.run("verify", [&] { return verify(*out->module); });
   if (!status) return status.diagnostics();
   if (!out->module->entry())
-    return error("the program has no entry function", {out->module->file}, "name one function \"main\", or make only one public");
+    return error("the program has no entry function", {out->module->file},
+                 "name one function \"main\", or make only one public");
 
-  status = phases.run("normalize", [&] { return normalize_module(*out->module, settings, dumper); });
+  Result<Disabled> disabled = Disabled::make(settings.disabled, *out->module);
+  if (!disabled) return disabled.diagnostics();
+  if (settings.progress) settings.progress("normalize");
+  status = normalize_module(*out->module, *disabled, dumper, out->phases);
   if (!status) return status.diagnostics();
 
   out->target = cpu_target(settings.threads);
-  Result<KernelGraph> graph =
-      phases.run("kernels", [&] { return build_kernels(*out->module, *out->module->entry(), out->target); });
+  Result<KernelGraph> graph = phases.run(
+      "kernels", [&] { return build_kernels(*out->module, *out->module->entry(), out->target); });
   if (!graph) return graph.diagnostics();
   out->graph = std::move(*graph);
   dumper.write("kernels", to_string(out->graph));
 
-  // With a budget the program's own recomputation is a hint: the planner also looks at the program without it.
-  if (settings.budget_bytes && has_barriers(*out->module) && phases.enabled("merge-recomputation")) {
-    out->merged_module = phases.run("merge-recomputation", [&] { return merge_recomputation(*out->module); });
+  // With a budget the program's own recomputation is a hint: the planner also looks at the program
+  // without it.
+  if (settings.budget_bytes && has_barriers(*out->module) &&
+      !disabled->in_function("merge-recomputation", out->module->entry()->name)) {
+    out->merged_module =
+        phases.run("merge-recomputation", [&] { return merge_recomputation(*out->module); });
     dumper.write("merge-recomputation", *out->merged_module);
-    Result<KernelGraph> merged = build_kernels(*out->merged_module, *out->merged_module->entry(), out->target);
+    Result<KernelGraph> merged =
+        build_kernels(*out->merged_module, *out->merged_module->entry(), out->target);
     if (!merged) return merged.diagnostics();
     out->merged_graph = std::make_unique<KernelGraph>(std::move(*merged));
   }
 
+  out->plan_options.budget_bytes = settings.budget_bytes;
+  out->plan_options.enabled = [disabled = *disabled, module = out->module.get()](
+                                  std::string_view move, Location where) {
+    return !disabled.at(move, module->locations, where);
+  };
   out->outcome = phases.run("plan", [&] {
     out->planner = std::make_unique<Planner>(out->graph, out->merged_graph.get(), out->target);
-    PlanOptions options;
-    options.budget_bytes = settings.budget_bytes;
-    options.enabled = [&](std::string_view move) { return phases.enabled(move); };
-    return out->planner->plan(options);
+    return out->planner->plan(out->plan_options);
   });
-  if (out->outcome.plan) dumper.write("plan", describe(*out->outcome.plan));
+  if (out->outcome.plan) {
+    if (settings.verify_plan || kDebugBuild)
+      phases.run("verify-plan", [&] {
+        std::vector<std::string> violations =
+            validate(*out->outcome.plan, settings.budget_bytes.value_or(-1));
+        ULLAGE_CHECK(violations.empty(), "plan: " + violations.front());
+        return true;
+      });
+    dumper.write("plan", describe(*out->outcome.plan));
+  }
+  Status written = dumper.write_phases(out->phases, out->outcome);
+  if (!written) return written.diagnostics();
   return out;
 }
 
-Result<std::unique_ptr<Module>> transform_program(std::unique_ptr<Module> module, const CompileSettings& settings,
+Result<std::unique_ptr<Module>> transform_program(std::unique_ptr<Module> module,
+                                                  const CompileSettings& settings,
                                                   const std::vector<std::string>& passes) {
   Dumper dumper(settings.dump_dir);
   dumper.write("input", *module);
   Status status = verify(*module);
   if (!status) return status.diagnostics();
+  Result<Disabled> disabled = Disabled::make(settings.disabled, *module);
+  if (!disabled) return disabled.diagnostics();
   if (settings.stop_after == "verify") return module;
+  std::vector<PhaseTime> times;
   auto run = [&](const NormalizePass& pass) {
-    Status done = pass.run(*module, {});
+    auto begin = Clock::now();
+    Status done = run_pass(pass, *module, {}, pass_filter(*disabled));
+    times.push_back({std::string(pass.name), seconds_since(begin)});
     if (done) dumper.write(pass.name, *module);
     return done;
   };
   if (!passes.empty()) {
     for (const std::string& name : passes) {
-      auto it = std::find_if(normalize_passes().begin(), normalize_passes().end(), [&](const auto& p) { return p.name == name; });
+      auto it = std::find_if(normalize_passes().begin(), normalize_passes().end(),
+                             [&](const auto& p) { return p.name == name; });
       if (it == normalize_passes().end())
-        return error(fmt::format("there is no pass named \"{}\"", name), {}, "`ullage help opt` lists the passes");
+        return error(fmt::format("there is no pass named \"{}\"", name), {},
+                     "`ullage help opt` lists the passes");
       status = run(*it);
       if (!status) return status.diagnostics();
     }
+    status = dumper.write_phases(times, {});
+    if (!status) return status.diagnostics();
     return module;
   }
   for (const NormalizePass& pass : normalize_passes()) {
@@ -133,6 +183,8 @@ Result<std::unique_ptr<Module>> transform_program(std::unique_ptr<Module> module
     if (!status) return status.diagnostics();
     if (pass.name == settings.stop_after) break;
   }
+  status = dumper.write_phases(times, {});
+  if (!status) return status.diagnostics();
   return module;
 }
 
@@ -147,6 +199,8 @@ Result<ExecProgram> generate_code(const PlannedProgram& program, const CompileSe
     Status added = compiler.add(program.planned_graph());
     return added ? compiler.compile() : added;
   });
+  if (!status) return status.diagnostics();
+  status = Dumper(settings.dump_dir).write_phases(times, program.outcome);
   if (!status) return status.diagnostics();
   return load_steps(*program.outcome.plan, compiler);
 }

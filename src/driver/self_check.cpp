@@ -17,7 +17,16 @@ void add(std::vector<Diagnostic>& to, const std::vector<Diagnostic>& from) {
 void check_function(const Module& module, const Function& function, const CheckEngine& engine,
                     SelfCheckReport& report) {
   CheckReport checks;
-  Status status = engine(module, function, checks);
+  auto [status, supported] = engine(module, function, checks);
+  if (!supported) {
+    for (Diagnostic reason : status.diagnostics()) {
+      reason.severity = Severity::warning;
+      reason.message = fmt::format("@{} is not supported: {}", function.name, reason.message);
+      report.problems.push_back(std::move(reason));
+    }
+    ++report.unsupported;
+    return;
+  }
   add(report.problems, checks.failures);
   if (!status.ok()) add(report.problems, status.diagnostics());
   bool passed = status.ok() && checks.failures.empty();
@@ -48,12 +57,12 @@ void check_module(const Module& module, const std::string& file, const CheckEngi
 }  // namespace
 
 CheckEngine interpreter_engine() {
-  return [](const Module& module, const Function& function, CheckReport& checks) -> Status {
+  return [](const Module& module, const Function& function, CheckReport& checks) -> CheckOutcome {
     InterpretOptions options;
     options.checks = &checks;
     Result<std::vector<Tensor>> results = interpret(module, function.name, {}, options);
-    if (!results.ok()) return results.diagnostics();
-    return Ok{};
+    if (!results.ok()) return {results.diagnostics()};
+    return {};
   };
 }
 

@@ -1,8 +1,10 @@
 #include "driver/session.h"
 
-#include <chrono>
-
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
 
 #include "driver/judge.h"
 #include "driver/npy.h"
@@ -13,9 +15,13 @@ namespace ullage {
 
 namespace {
 
+constexpr int64_t kObstaclesOfAKind = 5;
+
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 std::string source_line(const Module& module, Location location) {
   SourceRange range = module.locations.source(location);
@@ -30,36 +36,45 @@ class ArgumentSource {
     if (request.expectations) {
       out.specs_ = &request.expectations->inputs;
       if (out.specs_->size() != types.size())
-        return error(fmt::format("the case has {} inputs, the program {} arguments", out.specs_->size(), types.size()));
+        return error(fmt::format("the case has {} inputs, the program {} arguments",
+                                 out.specs_->size(), types.size()));
       for (size_t i = 0; i < types.size(); ++i)
-        if (!((*out.specs_)[i].type == types[i])) return mismatch(i, (*out.specs_)[i].type, types[i]);
+        if (!((*out.specs_)[i].type == types[i]))
+          return mismatch(i, (*out.specs_)[i].type, types[i]);
       return out;
     }
     Result<InputFiles> files = read_input_files(request.input_files);
     if (!files) return files.diagnostics();
     out.files_ = std::move(*files);
     if (out.files_.arrays.size() != types.size())
-      return error(fmt::format("{} arrays given, the program has {} arguments", out.files_.arrays.size(), types.size()), {},
-                   types.empty() ? "" : "give them with --input X.npy, --input X.npz or --case CASE.json");
+      return error(
+          fmt::format("{} arrays given, the program has {} arguments", out.files_.arrays.size(),
+                      types.size()),
+          {},
+          types.empty() ? "" : "give them with --input X.npy, --input X.npz or --case CASE.json");
     out.types_ = types;
     return out;
   }
 
   Status write(size_t i, std::span<std::byte> to, ThreadPool& pool) const {
-    if (!specs_) return copy_elements(files_.arrays[i], types_[i], to, fmt::format("argument {}", i));
+    if (!specs_)
+      return copy_elements(files_.arrays[i], types_[i], to, fmt::format("argument {}", i));
     const InputSpec& spec = (*specs_)[i];
     int64_t width = storage_bytes(spec.type.dtype), elements = spec.type.num_elements();
     constexpr int64_t kChunk = 1 << 16;
     pool.parallel_for((elements + kChunk - 1) / kChunk, [&](int64_t chunk, int) {
       int64_t first = chunk * kChunk, count = std::min(kChunk, elements - first);
-      fill_range(spec, first, to.subspan(static_cast<size_t>(first * width), static_cast<size_t>(count * width)));
+      fill_range(
+          spec, first,
+          to.subspan(static_cast<size_t>(first * width), static_cast<size_t>(count * width)));
     });
     return Ok{};
   }
 
  private:
   static Diagnostic mismatch(size_t i, const Type& given, const Type& wanted) {
-    return error(fmt::format("argument {} is {}, the program wants {}", i, to_string(given), to_string(wanted)));
+    return error(fmt::format("argument {} is {}, the program wants {}", i, to_string(given),
+                             to_string(wanted)));
   }
 
   const std::vector<InputSpec>* specs_ = nullptr;
@@ -74,16 +89,19 @@ std::vector<OutputView> views(Executor& executor, const std::vector<Type>& types
 }
 
 Result<CheckResult> compare_with_interpreter(const Module& original, const ArgumentSource& source,
-                                             const std::vector<Type>& argument_types, std::span<const OutputView> outputs,
+                                             const std::vector<Type>& argument_types,
+                                             std::span<const OutputView> outputs,
                                              ThreadPool& pool) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < argument_types.size(); ++i) {
     Tensor tensor(argument_types[i]);
-    Status written = source.write(i, {tensor.mutable_data(), static_cast<size_t>(tensor.size_bytes())}, pool);
+    Status written =
+        source.write(i, {tensor.mutable_data(), static_cast<size_t>(tensor.size_bytes())}, pool);
     if (!written) return written.diagnostics();
     inputs.push_back(std::move(tensor));
   }
-  Result<std::vector<Tensor>> results = interpret(original, original.entry()->name, std::move(inputs));
+  Result<std::vector<Tensor>> results =
+      interpret(original, original.entry()->name, std::move(inputs));
   if (!results) return results.diagnostics();
   std::vector<OutputView> expected;
   for (const Tensor& tensor : *results)
@@ -97,7 +115,8 @@ MemoryReport memory_report(const PlannedProgram& planned) {
   return memory_report(*planned.outcome.plan, planned.module->locations);
 }
 
-PlanReport plan_report(const std::string& program, const PlannedProgram& planned, double compile_seconds) {
+PlanReport plan_report(const std::string& program, const PlannedProgram& planned,
+                       double compile_seconds) {
   const Plan& plan = *planned.outcome.plan;
   PlanReport out;
   out.program = program;
@@ -121,28 +140,46 @@ RefusalReport refusal_report(const std::string& program, const PlannedProgram& p
   out.budget_bytes = refusal.budget_bytes;
   out.floor_bytes = refusal.floor_bytes;
   out.lower_bound_bytes = refusal.lower_bound_bytes;
-  for (const PlanObstacle& obstacle : refusal.obstacles)
-    out.obstacles.push_back({obstacle.value, obstacle.bytes, to_string(obstacle.type),
-                             source_line(*planned.module, obstacle.location), obstacle.reason});
+  // A program has hundreds of arguments but few surprises: the largest of each kind, then sums.
+  std::map<std::string, int64_t> listed;
+  for (const PlanObstacle& obstacle : refusal.obstacles) {
+    if (listed[obstacle.reason]++ < kObstaclesOfAKind) {
+      out.obstacles.push_back({obstacle.value, obstacle.bytes, to_string(obstacle.type),
+                               source_line(*planned.module, obstacle.location), obstacle.reason});
+      continue;
+    }
+    auto rest = std::find_if(out.more.begin(), out.more.end(), [&](const MoreObstacles& more) {
+      return more.reason == obstacle.reason;
+    });
+    if (rest == out.more.end()) {
+      out.more.push_back({.reason = obstacle.reason});
+      rest = std::prev(out.more.end());
+    }
+    ++rest->count;
+    rest->bytes += obstacle.bytes;
+  }
   return out;
 }
 
-Result<RunResult> run_program(const std::string& name, PlannedProgram& planned, const CompileSettings& settings,
-                              const RunRequest& request, double seconds_so_far) {
+Result<RunResult> run_program(const std::string& name, PlannedProgram& planned,
+                              const CompileSettings& settings, const RunRequest& request,
+                              double seconds_so_far) {
   Function& entry = *planned.module->entry();
   std::vector<Type> argument_types;
   for (Value* argument : entry.body().arguments()) argument_types.push_back(argument->type);
   const std::vector<Type>& output_types = entry.result_types;
   Result<ArgumentSource> source = ArgumentSource::make(request, argument_types);
   if (!source) return source.diagnostics();
-  // The compiled path consumes the module; the oracle runs what was read, which normalisation keeps equal in meaning.
+  // The compiled path consumes the module; the oracle runs what was read, which normalisation keeps
+  // equal in meaning.
   Clock::time_point begin = Clock::now();
   Result<ExecProgram> code = generate_code(planned, settings, planned.phases);
   if (!code) return code.diagnostics();
   double compile_seconds = seconds_so_far + since(begin);
 
   ThreadPool pool(settings.threads);
-  Result<std::unique_ptr<Executor>> executor = Executor::load(std::move(*code), settings.budget_bytes, pool);
+  Result<std::unique_ptr<Executor>> executor =
+      Executor::load(std::move(*code), settings.budget_bytes, pool);
   if (!executor) return executor.diagnostics();
   RunResult out;
   out.report.plan = plan_report(name, planned, compile_seconds);
@@ -158,10 +195,12 @@ Result<RunResult> run_program(const std::string& name, PlannedProgram& planned, 
   }
   out.spent = (*executor)->spent();
   std::vector<OutputView> outputs = views(**executor, output_types);
-  for (const OutputView& view : outputs) out.report.outputs_sha256.push_back(sha256_hex(view.bytes));
+  for (const OutputView& view : outputs)
+    out.report.outputs_sha256.push_back(sha256_hex(view.bytes));
   if (request.expectations) out.report.check = judge(*request.expectations, outputs);
   if (request.compare_interpreter) {
-    Result<CheckResult> comparison = compare_with_interpreter(*planned.module, *source, argument_types, outputs, pool);
+    Result<CheckResult> comparison =
+        compare_with_interpreter(*planned.module, *source, argument_types, outputs, pool);
     if (!comparison) return comparison.diagnostics();
     out.comparison = std::move(*comparison);
   }

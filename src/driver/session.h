@@ -1,4 +1,5 @@
-// What `ullage run` and `ullage plan` do, without the printing: read a program, compile it, feed it, run it, judge it.
+// What `ullage run` and `ullage plan` do, without the printing: read a program, compile it, feed
+// it, run it, judge it.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,8 @@
 
 namespace ullage {
 
-PlanReport plan_report(const std::string& program, const PlannedProgram& planned, double compile_seconds);
+PlanReport plan_report(const std::string& program, const PlannedProgram& planned,
+                       double compile_seconds);
 RefusalReport refusal_report(const std::string& program, const PlannedProgram& planned);
 MemoryReport memory_report(const PlannedProgram& planned);
 
@@ -22,8 +24,8 @@ struct RunRequest {
   std::vector<std::string> input_files;  // from --input
   int64_t repeat = 1;
   bool compare_interpreter = false;
-  std::string output_file;               // .npz, or empty
-  bool profile = false;                  // measure each kind of kernel, in all steps but the first
+  std::string output_file;  // .npz, or empty
+  bool profile = false;     // measure each kind of kernel, in all steps but the first
 };
 
 struct RunResult {
@@ -33,7 +35,8 @@ struct RunResult {
 };
 
 // `planned` must have a plan. Arguments are written again before each step, outside the timed part.
-Result<RunResult> run_program(const std::string& name, PlannedProgram& planned, const CompileSettings& settings,
-                              const RunRequest& request, double seconds_so_far);
+Result<RunResult> run_program(const std::string& name, PlannedProgram& planned,
+                              const CompileSettings& settings, const RunRequest& request,
+                              double seconds_so_far);
 
 }  // namespace ullage

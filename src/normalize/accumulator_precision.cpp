@@ -121,8 +121,9 @@ class Widener {
 
 }  // namespace
 
-Status keep_accumulator_precision(Module& module, const NormalizeOptions&) {
-  for (const auto& function : module.functions) Widener(*function).visit(function->body());
+Status keep_accumulator_precision(Module& module, const NormalizeOptions& options) {
+  for (const auto& function : module.functions)
+    if (!options.leaves(*function)) Widener(*function).visit(function->body());
   return Ok{};
 }
 

@@ -75,11 +75,12 @@ void inline_pointwise_chains(const Module& module, Function& function) {
               [&](const Function& callee) { return is_pointwise(module, callee); });
 }
 
-Status inline_calls(Module& module, const NormalizeOptions&) {
+Status inline_calls(Module& module, const NormalizeOptions& options) {
   // Callees come first, so a body that is inlined contains no calls but to pointwise functions.
   for (Function* function : callees_first(module))
-    inline_into(module, *function,
-                [&](const Function& callee) { return !is_pointwise(module, callee); });
+    if (!options.leaves(*function))
+      inline_into(module, *function,
+                  [&](const Function& callee) { return !is_pointwise(module, callee); });
   Function* entry = module.entry();
   std::unordered_set<std::string> called;
   auto collect = [&](auto&& self, const Function& function) -> void {
@@ -96,8 +97,9 @@ Status inline_calls(Module& module, const NormalizeOptions&) {
   return Ok{};
 }
 
-Status expand_composites(Module& module, const NormalizeOptions&) {
+Status expand_composites(Module& module, const NormalizeOptions& options) {
   for (const auto& function : module.functions) {
+    if (options.leaves(*function)) continue;
     std::vector<Op*> composites;
     walk(function->body(), [&](Op* op) {
       if (op->kind == OpKind::composite) composites.push_back(op);

@@ -146,6 +146,7 @@ static void unroll(Function& function, Op* loop, int64_t trip_count) {
 
 Status unroll_loops(Module& module, const NormalizeOptions& options) {
   for (Function* function : callees_first(module)) {
+    if (options.leaves(*function)) continue;
     // Bodies that call pointwise functions count and unroll as if the calls were one operation.
     std::vector<Op*> loops;
     walk(function->body(), [&](Op* op) {
@@ -170,8 +171,9 @@ Status unroll_loops(Module& module, const NormalizeOptions& options) {
   return Ok{};
 }
 
-Status mark_counted_loops(Module& module, const NormalizeOptions&) {
-  for (const auto& function : module.functions)
+Status mark_counted_loops(Module& module, const NormalizeOptions& options) {
+  for (const auto& function : module.functions) {
+    if (options.leaves(*function)) continue;
     walk(function->body(), [&](Op* op) {
       if (op->kind != OpKind::while_) return;
       std::erase_if(op->extra, [](const NamedAttribute& a) { return a.name == kTripCount; });
@@ -179,11 +181,13 @@ Status mark_counted_loops(Module& module, const NormalizeOptions&) {
         op->extra.push_back(
             {std::string(kTripCount), std::to_string(counted->trip_count) + " : i64"});
     });
+  }
   return Ok{};
 }
 
-Status capture_invariants(Module& module, const NormalizeOptions&) {
+Status capture_invariants(Module& module, const NormalizeOptions& options) {
   for (const auto& function : module.functions) {
+    if (options.leaves(*function)) continue;
     std::vector<Op*> loops;
     walk(function->body(), [&](Op* op) {
       if (op->kind == OpKind::while_) loops.push_back(op);

@@ -21,6 +21,10 @@ struct NormalizeOptions {
   int64_t unroll_limit_trips =
       8;  // counted loops of pointwise operations up to this many trips are unrolled
   int64_t unroll_limit_ops = 1024;  // ... unless that makes more operations than this
+  // Functions that the running pass leaves as they are; empty: none.
+  std::function<bool(const Function&)> leave;
+
+  bool leaves(const Function& function) const { return leave && leave(function); }
 };
 
 struct NormalizePass {
@@ -31,9 +35,16 @@ struct NormalizePass {
 // In the order in which they run.
 const std::vector<NormalizePass>& normalize_passes();
 
+// Whether a pass runs at all (no function given), and whether it changes a function.
+using PassEnabled = std::function<bool(std::string_view pass, const Function* function)>;
+
+// Runs one pass on the functions that it is enabled for.
+Status run_pass(const NormalizePass& pass, Module& module, const NormalizeOptions& options = {},
+                const PassEnabled& enabled = {});
+
 // Runs all passes. `after` is called with each pass's name when it is done (dumps, timing).
 Status normalize(Module& module, const NormalizeOptions& options = {},
-                 const std::function<bool(std::string_view)>& enabled = {},
+                 const PassEnabled& enabled = {},
                  const std::function<void(std::string_view)>& after = {});
 
 // The passes, one by one.

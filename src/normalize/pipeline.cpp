@@ -17,12 +17,21 @@ const std::vector<NormalizePass>& normalize_passes() {
   return passes;
 }
 
-Status normalize(Module& module, const NormalizeOptions& options,
-                 const std::function<bool(std::string_view)>& enabled,
+Status run_pass(const NormalizePass& pass, Module& module, const NormalizeOptions& options,
+                const PassEnabled& enabled) {
+  if (!enabled) return pass.run(module, options);
+  if (!enabled(pass.name, nullptr)) return Ok{};
+  NormalizeOptions own = options;
+  own.leave = [&](const Function& function) {
+    return options.leaves(function) || !enabled(pass.name, &function);
+  };
+  return pass.run(module, own);
+}
+
+Status normalize(Module& module, const NormalizeOptions& options, const PassEnabled& enabled,
                  const std::function<void(std::string_view)>& after) {
   for (const NormalizePass& pass : normalize_passes()) {
-    if (enabled && !enabled(pass.name)) continue;
-    Status status = pass.run(module, options);
+    Status status = run_pass(pass, module, options, enabled);
     if (!status) return status;
     if (after) after(pass.name);
   }

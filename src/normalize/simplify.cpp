@@ -193,12 +193,14 @@ void remove_dead_ops(const Module& module, Function& function) {
 }
 
 Status simplify(Module& module, const NormalizeOptions& options) {
-  for (const auto& function : module.functions) simplify_function(module, *function, options);
+  for (const auto& function : module.functions)
+    if (!options.leaves(*function)) simplify_function(module, *function, options);
   return Ok{};
 }
 
-Status remove_dead(Module& module, const NormalizeOptions&) {
-  for (const auto& function : module.functions) remove_dead_ops(module, *function);
+Status remove_dead(Module& module, const NormalizeOptions& options) {
+  for (const auto& function : module.functions)
+    if (!options.leaves(*function)) remove_dead_ops(module, *function);
   return Ok{};
 }
 

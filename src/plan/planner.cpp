@@ -110,7 +110,11 @@ class Search {
     return total;
   }
 
-  bool enabled(std::string_view move) const { return !options_.enabled || options_.enabled(move); }
+  bool enabled(std::string_view move, const Schedule& schedule, size_t x) const {
+    if (!options_.enabled) return true;
+    ValueId value = schedule.instances[x].value;
+    return options_.enabled(move, schedule.graph->values[static_cast<size_t>(value)].location);
+  }
 
   void consider(std::optional<Schedule> schedule, const Profile& now, int64_t budget,
                 std::optional<Move>& best, PlanDecision decision) {
@@ -130,12 +134,11 @@ class Search {
 
   void consider_splits(const Schedule& schedule, const Profile& profile, int64_t budget,
                        std::optional<Move>& best) {
-    if (!enabled("split")) return;
     int32_t at = profile.peak_entry;
     std::vector<int32_t> candidates;
     for (size_t x = 0; x < schedule.instances.size(); ++x)
       if (profile.first_use[x] >= 0 && profile.first_use[x] <= at && profile.last_use[x] >= at &&
-          schedule.instances[x].upper < 0)
+          schedule.instances[x].upper < 0 && enabled("split", schedule, x))
         candidates.push_back(static_cast<int32_t>(x));
     keep_largest(schedule, candidates, kMaxSplitCandidates);
     for (int32_t x : candidates) {
@@ -164,7 +167,6 @@ class Search {
 
   void consider_recomputation(const Schedule& schedule, const Profile& profile, int64_t budget,
                               std::optional<Move>& best) {
-    if (!enabled("recompute")) return;
     int32_t at = profile.peak_entry;
     // Values alive at the peak that nobody uses just then, and their next reader.
     std::vector<int32_t> next(schedule.instances.size(), -1), used_at(schedule.instances.size(), 0);
@@ -179,6 +181,7 @@ class Search {
         continue;
       if (used_at[x] || next[x] <= at || negligible(schedule, profile, static_cast<int32_t>(x)))
         continue;
+      if (!enabled("recompute", schedule, x)) continue;
       candidates.push_back(static_cast<int32_t>(x));
     }
     keep_largest(schedule, candidates, kMaxRecomputeCandidates);
@@ -282,7 +285,7 @@ static std::vector<PlanObstacle> obstacles_of(const Plan& plan) {
       continue;
     const KernelValue& value = buffer.graph->values[static_cast<size_t>(buffer.value)];
     PlanObstacle obstacle;
-    obstacle.value = value_label(*buffer.graph, buffer.value);
+    if (!value.name.empty()) obstacle.value = "%" + value.name;
     obstacle.bytes = buffer.bytes;
     obstacle.type = value.type;
     obstacle.location = value.location;
@@ -306,7 +309,6 @@ static std::vector<PlanObstacle> obstacles_of(const Plan& plan) {
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const PlanObstacle& a, const PlanObstacle& b) { return a.bytes > b.bytes; });
-  if (out.size() > 16) out.resize(16);
   return out;
 }
 

@@ -28,13 +28,14 @@ struct NestedSchedule {
 
 struct PlanOptions {
   std::optional<int64_t> budget_bytes;
-  std::function<bool(std::string_view move)> enabled;  // "recompute", "split"; empty: all
+  // Whether "recompute" or "split" may be applied to a value made there; empty: always.
+  std::function<bool(std::string_view move, Location where)> enabled;
   int64_t step_limit = 80'000'000;  // schedule entries simulated in search of a plan
 };
 
 // Why a program cannot run in less.
 struct PlanObstacle {
-  std::string value;
+  std::string value;  // its name with '%', may be empty
   int64_t bytes = 0;
   Type type;
   Location location;

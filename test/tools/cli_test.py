@@ -26,6 +26,11 @@ PROGRAM = """module @small {
   }
 }
 """
+DEAD = """func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.exponential %x : tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+"""
 # Of x = 0 everywhere: y = 1, and 262,144 of them.
 CASE = {"name": "small", "inputs": [{"shape": [512, 512], "dtype": "f32", "fill": "const", "value": 0}],
         "outputs": [{"name": "y", "shape": [512, 512], "dtype": "f32", "sum": 262144, "sumsq": 262144, "absmax": 1,
@@ -62,7 +67,7 @@ class Cli(unittest.TestCase):
         return self.path(name)
 
     def ullage(self, *arguments, stdin="", flags=""):
-        environment = {**os.environ, "ULLAGE_FLAGS": flags}
+        environment = {**os.environ, "ULLAGE_FLAGS": "--verify-plan " + flags}
         return subprocess.run([ULLAGE, *arguments], input=stdin, capture_output=True, text=True, check=False,
                               cwd=self.folder.name, env=environment, timeout=300)
 
@@ -168,6 +173,24 @@ class Check(Cli):
     def test_several_modules_and_standard_input(self):
         both = check_module("a", "[2, 4]") + "// -----\n" + check_module("b", "[2, 4]")
         self.expect(0, "check", "-", stdin=both, stdout="2 passed, 0 failed\n")
+
+    def test_the_compiled_engine(self):
+        both = self.write("both.mlir", check_module("a", "[2, 4]") + "// -----\n" + check_module("b", "[2, 5]"))
+        self.expect(3, "check", both, "--engine=compiled", stderr="both.mlir:",
+                    stdout="1 passed, 1 failed, 0 not supported by the compiler\n")
+        # Quantized arithmetic is the interpreter's alone: counted apart, and no failure.
+        quantized = """func.func @main() {
+  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = stablehlo.uniform_quantize %0 : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.5:0>>
+  %2 = stablehlo.uniform_dequantize %1 : (tensor<2x!quant.uniform<i8:f32, 0.5:0>>) -> tensor<2xf32>
+  check.expect_eq %2, %0 : tensor<2xf32>
+  return
+}
+"""
+        path = self.write("quantized.mlir", quantized)
+        self.expect(0, "check", path, stdout="1 passed, 0 failed\n")
+        self.expect(0, "check", path, "--engine=compiled", stderr="warning: @main is not supported",
+                    stdout="0 passed, 0 failed, 1 not supported by the compiler\n")
 
     def test_what_is_no_program(self):
         good = self.write("good.mlir", check_module("good", "[2, 4]"))
@@ -281,6 +304,17 @@ class Opt(Cli):
     def test_dumps(self):
         self.expect(0, "opt", self.write("p.mlir", PROGRAM), "--dump-dir", self.path("dumps"))
         self.assertTrue(os.listdir(self.path("dumps")))
+        with open(self.path("dumps/phases.txt"), encoding="utf-8") as file:
+            self.assertIn("simplify", file.read())
+
+    def test_disabled_passes(self):
+        program = self.write("p.mlir", DEAD)
+        self.assertNotIn("exponential", self.expect(0, "opt", program).stdout)
+        for where in ("", "@main"):
+            off = ",".join(name + where for name in ("simplify", "simplify-again", "remove-dead"))
+            self.expect(0, "opt", program, "--disable", off, stdout="exponential")
+        self.expect(1, "opt", program, "--disable=hoist", stderr='no pass or move named "hoist"')
+        self.expect(1, "run", program, "--disable=simplify@moon", stderr='no function "moon"')
 
     def test_unknown_phase_and_pass(self):
         program = self.write("p.mlir", PROGRAM)
