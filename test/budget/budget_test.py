@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The promise is a test: whatever the budget and the number of threads, a program stays inside and gives the same bits.
+
+ULLAGE names the binary, ULLAGE_SOURCE_DIR the repository. `quick` runs the small training step of this folder; `long`
+runs the repository's example and programs of the shared data (ULLAGE_SHARED, or ../shared beside the repository).
+"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+ULLAGE = os.environ["ULLAGE"]
+SOURCE = os.environ["ULLAGE_SOURCE_DIR"]
+SHARED = os.environ.get("ULLAGE_SHARED", os.path.join(SOURCE, "..", "shared"))
+
+BUDGETS = 5
+MOVES = ["split", "recompute", "merge-recomputation"]
+
+
+def ullage(verb, folder, *options):
+    """Exit code, the JSON object and what was said on standard error."""
+    command = [ULLAGE, verb, os.path.join(folder, "program.mlir"), "--json", *options]
+    if verb == "run":
+        command += ["--case", os.path.join(folder, "case.json")]
+    flags = {**os.environ, "ULLAGE_FLAGS": "--verify-plan"}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=flags, timeout=1200)
+    return result.returncode, json.loads(result.stdout) if result.stdout else None, result.stderr
+
+
+class Promise(unittest.TestCase):
+    """What must hold for any program; a subclass names the folder of one."""
+    folder = None
+
+    @classmethod
+    def setUpClass(cls):
+        if cls.folder is None or not os.path.exists(os.path.join(cls.folder, "program.mlir")):
+            raise unittest.SkipTest(f"{cls.folder or 'the program'} is not there")
+        code, report, said = ullage("run", cls.folder, "--threads=2")
+        assert code == 0 and report["check"]["passed"], said or report
+        cls.free = report
+        # Scratch grows with the threads, so a floor belongs to a number of them.
+        code, cls.refusal, said = ullage("run", cls.folder, "--threads=2", "--memory-budget=1B")
+        assert code == 2, said
+
+    def run_within(self, budget, *options):
+        code, report, said = ullage("run", self.folder, f"--memory-budget={budget}", *options)
+        self.assertEqual(code, 0, said)
+        self.assertLessEqual(report["measured_peak_bytes"], budget)
+        self.assertLessEqual(report["measured_peak_bytes"], report["planned_peak_bytes"])
+        self.assertLessEqual(report["lower_bound_bytes"], report["planned_peak_bytes"])
+        self.assertTrue(report["check"]["passed"], report["check"])
+        self.assertEqual(report["outputs_sha256"], self.free["outputs_sha256"])
+        return report
+
+    def budgets(self):
+        floor, free = self.refusal["floor_bytes"], self.free["planned_peak_bytes"]
+        return sorted({floor + max(0, free - floor) * i // (BUDGETS - 1) for i in range(BUDGETS)})
+
+    def test_threads_change_nothing(self):
+        for threads in (1, 3):
+            code, report, said = ullage("run", self.folder, f"--threads={threads}")
+            self.assertEqual(code, 0, said)
+            self.assertEqual(report["outputs_sha256"], self.free["outputs_sha256"])
+            self.assertLessEqual(report["measured_peak_bytes"], report["planned_peak_bytes"])
+
+    def test_every_budget_is_kept(self):
+        for i, budget in enumerate(self.budgets()):
+            for threads in (1, 2):
+                with self.subTest(budget=budget, threads=threads):
+                    self.run_within(budget, f"--threads={threads}")
+
+    def test_one_below_the_floor(self):
+        floor = self.refusal["floor_bytes"]
+        code, report, said = ullage("run", self.folder, "--threads=2", f"--memory-budget={floor - 1}")
+        self.assertEqual(code, 2, said)
+        self.assertEqual((report["budget_bytes"], report["floor_bytes"]), (floor - 1, floor))
+        self.assertEqual(report["lower_bound_bytes"], self.refusal["lower_bound_bytes"])
+        self.assertLessEqual(report["lower_bound_bytes"], floor)
+        self.assertTrue(report["obstacles"])
+        for obstacle in report["obstacles"]:
+            self.assertTrue(obstacle["bytes"] > 0 and obstacle["reason"] and obstacle["shape"], obstacle)
+            self.assertNotIn("tensor<", obstacle["value"])
+        # What the program computes has a line; arguments of a traced function have only a name.
+        for obstacle in report["obstacles"]:
+            if "argument" not in obstacle["reason"]:
+                self.assertRegex(obstacle["source"], r"\w+:\d+$")
+
+    def test_moves_switched_off_one_by_one(self):
+        for move in MOVES:
+            with self.subTest(move=move):
+                code, refusal, said = ullage("run", self.folder, "--threads=2", "--memory-budget=1B", f"--disable={move}")
+                self.assertEqual(code, 2, said)
+                self.assertGreaterEqual(refusal["floor_bytes"], refusal["lower_bound_bytes"])
+                self.run_within(refusal["floor_bytes"], "--threads=2", f"--disable={move}")
+
+
+class SmallStep(Promise):
+    folder = os.path.join(SOURCE, "test", "budget", "step")
+
+    def test_moves_matter(self):
+        """Without a move the floor is not lower, and without any it is higher."""
+        floors = {}
+        for moves in ([], ["split"], ["recompute"], ["split", "recompute"]):
+            options = [f"--disable={','.join(moves)}"] if moves else []
+            code, refusal, said = ullage("run", self.folder, "--threads=2", "--memory-budget=1B", *options)
+            self.assertEqual(code, 2, said)
+            floors[tuple(moves)] = refusal["floor_bytes"]
+        self.assertLess(floors[()], self.free["planned_peak_bytes"])
+        self.assertGreater(floors[("split", "recompute")], floors[()])
+
+
+class CheckpointedStep(Promise):
+    folder = os.path.join(SOURCE, "examples", "checkpointed_step")
+
+
+class Plain(Promise):
+    folder = os.path.join(SHARED, "programs", "seed_a_CI_plain")
+
+
+class RematDropout(Promise):
+    folder = os.path.join(SHARED, "programs", "seed_a_CI_remat_dropout")
+
+
+class StackedWeights(Promise):
+    folder = os.path.join(SHARED, "programs", "seed_b_stacked_xW_b8_bf16")
+
+
+SUITES = {"quick": [SmallStep], "long": [CheckpointedStep, Plain, RematDropout, StackedWeights]}
+
+
+if __name__ == "__main__":
+    loader = unittest.defaultTestLoader
+    names = SUITES[sys.argv[1]] if len(sys.argv) > 1 else [case for cases in SUITES.values() for case in cases]
+    suite = unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in names)
+    sys.exit(not unittest.TextTestRunner().run(suite).wasSuccessful())
