@@ -115,9 +115,11 @@ class GraphBuilder {
   }
 
   Diagnostic unsupported(Op* op, std::string_view why = {}) {
-    return error(fmt::format("{} is not supported by the compiler{}{}", op->mnemonic(),
-                             why.empty() ? "" : ": ", why),
-                 module_.source(op->location), "`ullage run --engine interpreter` runs it slowly");
+    return error(
+        fmt::format("{} is not supported by the compiler{}{}", op->mnemonic(),
+                    why.empty() ? "" : ": ", why),
+        module_.source(op->location),
+        "only the interpreter runs it: `ullage check`, for programs that check themselves");
   }
 
   Status emit(Op* op) {
