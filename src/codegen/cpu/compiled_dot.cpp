@@ -141,6 +141,7 @@ class CompiledDot : public CompiledKernel {
     if (plan_.direct) {
       args.c = direct_output(call);
     } else {
+      if (plan_.strided_output && plan_.output_is_f32) args.c = direct_output(call);
       args.epilogue = finish;
       args.epilogue_context = &epilogue;
     }

@@ -123,6 +123,8 @@ DotPlan plan_dot(const DotKernel& dot, int threads) {
       plan.output.column_stride = *n;
       plan.output_constant = out.store.affine.constant;
     }
+    plan.output_is_f32 =
+        plan.epilogue.expr.nodes[static_cast<size_t>(out.node)].dtype == DType::f32;
     plan.direct =
         plan.strided_output &&
         plan.epilogue.expr.nodes[static_cast<size_t>(out.node)].kind == ExprNode::Kind::accumulator;

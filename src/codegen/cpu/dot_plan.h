@@ -32,6 +32,7 @@ struct DotPlan {
   // continued from.
   bool direct = false;
   bool strided_output = false;
+  bool output_is_f32 = false;
   MatmulOutput output;
   int64_t output_constant = 0;
 

@@ -93,7 +93,9 @@ struct MatmulRange {
 
 struct MatmulArgs {
   MatmulInput a, b;
-  float* c = nullptr;  // with an epilogue only read, and only to accumulate
+  // With an epilogue only read, and only to accumulate; otherwise it says where the epilogue writes,
+  // so that those lines are fetched in time, or is null.
+  float* c = nullptr;
   MatmulEpilogue epilogue = nullptr;
   void* epilogue_context = nullptr;
   MatmulRange range;

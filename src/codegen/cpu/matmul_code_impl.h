@@ -26,10 +26,10 @@ void kernel(const MatmulKernelArgs& args) {
   const int64_t count = args.k;
   float* const c = args.c;
   const int64_t c_stride = args.c_stride;
-  // The loads of C come a whole K block later: the most valuable prefetch there is.
+  // The result is touched a whole K block later: the most valuable prefetch there is.
   for (int r = 0; r < rows; ++r) {
-    __builtin_prefetch(c + r * c_stride, 1);
-    __builtin_prefetch(c + r * c_stride + args.columns - 1, 1);
+    __builtin_prefetch(args.fetch + r * args.fetch_stride, 1);
+    __builtin_prefetch(args.fetch + r * args.fetch_stride + args.columns - 1, 1);
   }
   // Strided rows share a pointer by threes: base, base + stride, base + 2 stride are one x86
   // address each.

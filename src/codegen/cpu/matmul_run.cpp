@@ -190,9 +190,14 @@ void fetch_rows(const float* rows, int64_t step, int64_t count, int64_t k) {
   }
 }
 
+float* c_element(const Run& run, int64_t batch, int64_t row, int64_t column) {
+  return run.args.c + batch * run.plan.problem.c.batch_stride + row * run.row_stride +
+         column * run.column_stride;
+}
+
 // Multiplies packed rows by packed columns into the sums that begin at `sums.data`.
 void multiply_block(const Run& run, int64_t batch, Span rows, Span columns, Span k,
-                    const Packed& packed, Sums sums, bool add) {
+                    const Packed& packed, Sums sums, bool add, bool last) {
   const MatmulCode& code = run.code;
   const int64_t width = code.kernel_columns;
   const int64_t height = code.kernel_rows;
@@ -233,16 +238,18 @@ void multiply_block(const Run& run, int64_t batch, Span rows, Span columns, Span
       if (!interleaved && left > height && left < height + height / 2) count = (left + 1) / 2;
       call.a = interleaved ? row_data + r / height * run.plan.rows_panel : row_data + r * row_step;
       call.c = sums.data + r * sums.stride + c;
+      call.fetch = call.c;
+      call.fetch_stride = sums.stride;
+      // Finished sums in scratch go to C at once: the lines of C are what will be missing.
+      if (last && run.plan.tile_in_scratch && run.args.c != nullptr && run.column_stride == 1) {
+        call.fetch = c_element(run, batch, rows.begin + r, columns.begin + c);
+        call.fetch_stride = run.row_stride;
+      }
       if (in_place && c == 0) fetch_rows(call.a + count * row_step, row_step, height, k.size());
       kernels[count - 1][vectors - 1](call);
       r += count;
     }
   }
-}
-
-float* c_element(const Run& run, int64_t batch, int64_t row, int64_t column) {
-  return run.args.c + batch * run.plan.problem.c.batch_stride + row * run.row_stride +
-         column * run.column_stride;
 }
 
 // Copies between C and the sums in scratch.
@@ -310,7 +317,7 @@ void run_task(const Run& run, int64_t batch, Span rows, Span columns, float* scr
                            tile.stride};
         if (first) begin_block(run, batch, row_block, column_block, sums);
         multiply_block(run, batch, row_block, column_block, k, {packed_rows, packed_columns}, sums,
-                       !first || run.args.accumulate);
+                       !first || run.args.accumulate, last);
         if (last) finish_block(run, batch, row_block, column_block, sums);
       }
     }
