@@ -101,13 +101,17 @@ class SmallStep(Promise):
     def test_moves_matter(self):
         """Without a move the floor is not lower, and without any it is higher."""
         floors = {}
-        for moves in ([], ["split"], ["recompute"], ["split", "recompute"]):
+        places = ["split@nowhere", "split@checkpointed_step.py"]
+        for moves in ([], ["split"], ["recompute"], ["split", "recompute"], *([place] for place in places)):
             options = [f"--disable={','.join(moves)}"] if moves else []
             code, refusal, said = ullage("run", self.folder, "--threads=2", "--memory-budget=1B", *options)
             self.assertEqual(code, 2, said)
             floors[tuple(moves)] = refusal["floor_bytes"]
         self.assertLess(floors[()], self.free["planned_peak_bytes"])
         self.assertGreater(floors[("split", "recompute")], floors[()])
+        # All of the program comes from one file, so a move that is off there is off.
+        self.assertEqual(floors[("split@nowhere",)], floors[()])
+        self.assertEqual(floors[("split@checkpointed_step.py",)], floors[("split",)])
 
 
 class CheckpointedStep(Promise):

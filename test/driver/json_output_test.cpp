@@ -59,8 +59,9 @@ TEST(JsonOutput, RefusalHasItsKeysAndItsText) {
                        512,
                        {{"%5", 1024, "tensor<256xf32>", "model.py:3", "needed by the loss"}}};
   Json json = Json::parse(to_json(report));
-  EXPECT_EQ(keys(json), (std::vector<std::string>{"program", "budget_bytes", "floor_bytes",
-                                                  "lower_bound_bytes", "obstacles"}));
+  EXPECT_EQ(keys(json),
+            (std::vector<std::string>{"program", "budget_bytes", "floor_bytes", "lower_bound_bytes",
+                                      "obstacles", "more_obstacles"}));
   EXPECT_EQ(keys(json["obstacles"][0]),
             (std::vector<std::string>{"value", "bytes", "shape", "source", "reason"}));
   EXPECT_EQ(to_text(report),
