@@ -25,7 +25,8 @@ Executor::Executor(ExecProgram program, Arena arena, ThreadPool& pool)
 
 Executor::~Executor() = default;
 
-Result<std::unique_ptr<Executor>> Executor::load(ExecProgram program, std::optional<int64_t> budget_bytes,
+Result<std::unique_ptr<Executor>> Executor::load(ExecProgram program,
+                                                 std::optional<int64_t> budget_bytes,
                                                  ThreadPool& pool) {
   Result<Arena> arena = Arena::create(program.arena_bytes, budget_bytes, &pool);
   if (!arena) return arena.diagnostics();
@@ -49,10 +50,12 @@ std::span<const std::byte> Executor::output(size_t i) {
   return {arena_.at(b.offset, b.bytes), static_cast<size_t>(b.bytes)};
 }
 
-// Every range that a step may touch goes through the arena once, which checks it and keeps the high-water mark.
+// Every range that a step may touch goes through the arena once, which checks it and keeps the
+// high-water mark.
 void Executor::account(const std::vector<ExecStep>& steps) {
   for (const ExecStep& step : steps) {
-    for (size_t i = 0; i + 1 < step.extents.size(); i += 2) arena_.at(step.extents[i], step.extents[i + 1]);
+    for (size_t i = 0; i + 1 < step.extents.size(); i += 2)
+      arena_.at(step.extents[i], step.extents[i + 1]);
     if (step.scratch >= 0) arena_.at(step.scratch, step.scratch_bytes);
     for (const auto& nested : step.nested) account(nested);
   }
@@ -70,7 +73,8 @@ std::vector<Executor::Bound> Executor::bind(const std::vector<ExecStep>& steps) 
     bound.call.lower = step.lower;
     bound.call.upper = step.upper;
     bound.call.accumulate = step.accumulate;
-    auto known = std::find_if(spent_.begin(), spent_.end(), [&](const Spent& s) { return s.name == step.name; });
+    auto known = std::find_if(spent_.begin(), spent_.end(),
+                              [&](const Spent& s) { return s.name == step.name; });
     bound.spent = static_cast<size_t>(known - spent_.begin());
     if (known == spent_.end()) spent_.push_back({step.name});
     if (step.control >= 0) bound.control = arena_.data() + step.control;
@@ -83,11 +87,14 @@ std::vector<Executor::Spent> Executor::spent() const {
   std::vector<Spent> out;
   for (const Spent& spent : spent_)
     if (spent.calls > 0) out.push_back(spent);
-  std::stable_sort(out.begin(), out.end(), [](const Spent& a, const Spent& b) { return a.seconds > b.seconds; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Spent& a, const Spent& b) { return a.seconds > b.seconds; });
   return out;
 }
 
-void Executor::run() { run_steps(bound_); }
+void Executor::run() {
+  run_steps(bound_);
+}
 
 void Executor::run_steps(const std::vector<Bound>& steps) {
   for (const Bound& bound : steps) {
@@ -102,7 +109,8 @@ void Executor::run_steps(const std::vector<Bound>& steps) {
         }
         auto begin = std::chrono::steady_clock::now();
         step.kernel->run(call, pool_);
-        spent_[bound.spent].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        spent_[bound.spent].seconds +=
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         ++spent_[bound.spent].calls;
         break;
       }
@@ -113,7 +121,8 @@ void Executor::run_steps(const std::vector<Bound>& steps) {
         if (step.trip_count >= 0) {
           for (int64_t trip = 0; trip < step.trip_count; ++trip) run_steps(bound.nested[0]);
         } else {
-          for (run_steps(bound.nested[1]); *bound.control != std::byte{0}; run_steps(bound.nested[1]))
+          for (run_steps(bound.nested[1]); *bound.control != std::byte{0};
+               run_steps(bound.nested[1]))
             run_steps(bound.nested[0]);
         }
         break;

@@ -1,5 +1,6 @@
-// Runs a loaded program: a list of steps over addresses in one arena. The executor takes no decision; what it runs was
-// fixed by the plan. It knows kernels only as functions (runtime/kernel.h) and buffers only as offsets.
+// Runs a loaded program: a list of steps over addresses in one arena. The executor takes no
+// decision; what it runs was fixed by the plan. It knows kernels only as functions
+// (runtime/kernel.h) and buffers only as offsets.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +21,22 @@ struct ExecStep {
   enum class Kind : uint8_t { kernel, copy, loop, branch };
 
   Kind kind = Kind::kernel;
-  std::string name;               // for profiles
+  std::string name;  // for profiles
   std::shared_ptr<const CompiledKernel> kernel;
-  std::vector<int64_t> operands;  // arena offsets of inputs, then outputs, moved back for pieces; copy: from, to
-  std::vector<int64_t> extents;   // bytes that each operand's buffer has from its offset before moving, for accounting
-  int64_t scratch = -1;           // arena offset, or none
+  std::vector<int64_t>
+      operands;  // arena offsets of inputs, then outputs, moved back for pieces; copy: from, to
+  std::vector<int64_t> extents;  // bytes that each operand's buffer has from its offset before
+                                 // moving, for accounting
+  int64_t scratch = -1;          // arena offset, or none
   int64_t scratch_bytes = 0;
   KernelCall::Axis axis = KernelCall::Axis::all;
   int64_t lower = 0, upper = -1;
   bool accumulate = false;
-  int64_t bytes = 0;              // of a copy
-  int64_t trip_count = -1;        // of a loop; below 0: while the condition holds
-  int64_t control = -1;           // offset of the condition (i1) of a loop, or of the index (i32 or i1) of a branch
-  bool control_is_bool = false;   // branch on an i1: true takes branch 0
+  int64_t bytes = 0;        // of a copy
+  int64_t trip_count = -1;  // of a loop; below 0: while the condition holds
+  int64_t control =
+      -1;  // offset of the condition (i1) of a loop, or of the index (i32 or i1) of a branch
+  bool control_is_bool = false;               // branch on an i1: true takes branch 0
   std::vector<std::vector<ExecStep>> nested;  // loop: body, condition; branch: branches
 };
 
@@ -47,16 +51,20 @@ struct ExecProgram {
   std::vector<ExecBuffer> arguments, outputs;
   struct Constant {
     ExecBuffer buffer;
-    std::shared_ptr<const std::vector<std::byte>> bytes;  // one element repeated if it is shorter than the buffer
+    std::shared_ptr<const std::vector<std::byte>>
+        bytes;  // one element repeated if it is shorter than the buffer
   };
   std::vector<Constant> constants;
 };
 
 class Executor {
  public:
-  // Maps the arena and writes the constants. Fails if the arena is above the budget or memory is not to be had.
+  // Maps the arena and writes the constants. Fails if the arena is above the budget or memory is
+  // not to be had.
   ~Executor();
-  static Result<std::unique_ptr<Executor>> load(ExecProgram program, std::optional<int64_t> budget_bytes, ThreadPool& pool);
+  static Result<std::unique_ptr<Executor>> load(ExecProgram program,
+                                                std::optional<int64_t> budget_bytes,
+                                                ThreadPool& pool);
 
   size_t num_arguments() const { return program_.arguments.size(); }
   size_t num_outputs() const { return program_.outputs.size(); }

@@ -1,5 +1,5 @@
-// A compiled kernel as the executor sees it: a function over buffer addresses. Code generation makes them; the runtime calls
-// them and knows nothing else about them.
+// A compiled kernel as the executor sees it: a function over buffer addresses. Code generation
+// makes them; the runtime calls them and knows nothing else about them.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,18 @@ namespace ullage {
 class ThreadPool;
 
 struct KernelCall {
-  // The kernel's inputs, then its outputs. When only a piece [lower, upper) of loop dimension 0 is run, the address of a
-  // buffer that holds just the piece is moved back so that indexing with the full indices lands in it.
+  // The kernel's inputs, then its outputs. When only a piece [lower, upper) of loop dimension 0 is
+  // run, the address of a buffer that holds just the piece is moved back so that indexing with the
+  // full indices lands in it.
   std::byte* const* buffers = nullptr;
   std::byte* scratch = nullptr;
-  // The piece to run: of the outermost parallel loop dimension (loops), of m (products), or of k (products whose piece
-  // is of the contracted dimension). upper < 0 means everything.
+  // The piece to run: of the outermost parallel loop dimension (loops), of m (products), or of k
+  // (products whose piece is of the contracted dimension). upper < 0 means everything.
   enum class Axis : uint8_t { all, rows, contracted };
   Axis axis = Axis::all;
   int64_t lower = 0, upper = -1;
-  bool accumulate = false;  // contracted pieces after the first: continue from what the output holds
+  bool accumulate =
+      false;  // contracted pieces after the first: continue from what the output holds
 };
 
 class CompiledKernel {

@@ -8,8 +8,9 @@
 
 namespace ullage {
 
-// Accepts a non-negative decimal number, with a fraction if need be, and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB or
-// nothing (bytes). Returns nothing when the text is anything else or the size exceeds 2^62 bytes. Rounds down.
+// Accepts a non-negative decimal number, with a fraction if need be, and one of B, KiB, MiB, GiB,
+// TiB, kB, MB, GB, TB or nothing (bytes). Returns nothing when the text is anything else or the
+// size exceeds 2^62 bytes. Rounds down.
 std::optional<int64_t> parse_size(std::string_view text);
 
 // Binary units with up to three significant digits: "512 B", "1.39 GiB".

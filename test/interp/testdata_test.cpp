@@ -56,9 +56,9 @@ std::string run_program(const fs::path& path) {
   return "";
 }
 
-// Programs whose expectations the interpreter misses at present. Known to be looked into, not known to be wrong: for some,
-// the expected values are those of a reference that rounds in other places than we do, which has not been measured. A
-// program that starts to pass must leave the list.
+// Programs whose expectations the interpreter misses at present. Known to be looked into, not known
+// to be wrong: for some, the expected values are those of a reference that rounds in other places
+// than we do, which has not been measured. A program that starts to pass must leave the list.
 const std::set<std::string> kKnownFailures = {
     "cosh_float32_20_20_chlo.mlir",
     "cumprod_complex64_8_9.mlir",
@@ -86,7 +86,8 @@ void run_folder(const std::string& folder, size_t step) {
     problem.empty() ? ++passed : ++failed;
     bool is_known = kKnownFailures.contains(name);
     if (!problem.empty() && !is_known) ADD_FAILURE() << name << ": " << problem;
-    if (problem.empty() && is_known) ADD_FAILURE() << name << " passes: take it off the list of known failures";
+    if (problem.empty() && is_known)
+      ADD_FAILURE() << name << " passes: take it off the list of known failures";
   }
   std::printf("%d passed, %d failed\n", passed, failed);
 }

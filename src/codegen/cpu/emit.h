@@ -28,7 +28,8 @@ class Emit {
   const Host& host;
   llvm::IRBuilder<> b;
   llvm::Function* function = nullptr;
-  int lanes = kLanes;  // elements of a vector; products of several rows take 8 where vectors have 256 bits
+  int lanes =
+      kLanes;  // elements of a vector; products of several rows take 8 where vectors have 256 bits
 
   // Element types: as held in registers, and as stored in buffers.
   llvm::Type* held_type(DType dtype);
@@ -49,7 +50,9 @@ class Emit {
   }
   llvm::Constant* i64(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
 
-  llvm::Value* splat(llvm::Value* scalar) { return b.CreateVectorSplat(static_cast<unsigned>(lanes), scalar); }
+  llvm::Value* splat(llvm::Value* scalar) {
+    return b.CreateVectorSplat(static_cast<unsigned>(lanes), scalar);
+  }
   // lane numbers * stride, as a constant vector of the integer type.
   llvm::Constant* lane_numbers(llvm::Type* integer_type, int64_t stride = 1);
   llvm::Value* intrinsic(llvm::Intrinsic::ID id,

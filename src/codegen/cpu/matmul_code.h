@@ -30,7 +30,8 @@ struct MatmulKernelArgs {
   int64_t c_stride = 0;
   int64_t columns = 0;  // stored, at most kernel_columns
   bool add = false;     // to what is in c, or overwrite it
-  const float* fetch = nullptr;  // what is written next, by this kernel (c) or after it: asked for at the start
+  const float* fetch =
+      nullptr;  // what is written next, by this kernel (c) or after it: asked for at the start
   int64_t fetch_stride = 0;
 };
 
