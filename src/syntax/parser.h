@@ -1,7 +1,7 @@
 // The reader's recursive-descent parser: text to Module, checking SSA form and types on the way.
 // Internal to this room (reader.h is the interface). One class, whose methods are grouped by file:
 // parse_types, parse_attributes, parse_literal, parse_locations, parse_operation, parse_forms,
-// parse_module.
+// parse_region_forms, parse_module.
 //
 // Errors stick: fail() keeps the first diagnostic and ends the token stream, so that every loop
 // ends, every method may go on with whatever default it has, and exactly one error comes out. Code

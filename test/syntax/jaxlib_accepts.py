@@ -4,7 +4,7 @@
     jaxlib_accepts.py WRITER FILE...
 
 WRITER is a command that is given the name of a program and prints it to its standard output, e.g.
-"build/dev/bin/syntax_print". Without jaxlib the check is skipped with exit code 77.
+"build/release/bin/ullage opt". Without jaxlib the check is skipped with exit code 77.
 """
 
 import re
