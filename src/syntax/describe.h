@@ -27,6 +27,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "ir/attributes.h"
@@ -39,6 +40,12 @@ enum class Need : uint8_t { required, optional };
 
 // The struct that operations of this kind hold, with its defaults.
 Attributes empty_attributes(OpKind kind);
+// Windows and precisions that say the same as their absence are taken out, so that programs are
+// equal however their exporters spell defaults.
+void drop_defaults(Attributes& attributes);
+// A sharding without the frame of its generic form: #sdy.sharding<@mesh, []> is <@mesh, []> in the
+// frame "#sdy.sharding<>".
+std::string without_frame(std::string text, std::string_view frame);
 
 inline constexpr std::string_view kPrecisionWords[] = {"DEFAULT", "HIGH", "HIGHEST"};
 inline constexpr std::string_view kDirectionWords[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
@@ -162,6 +169,19 @@ void describe(A& a, OpKind kind, DotAttributes& s) {
 template <typename A>
 void describe(A& a, OpKind, EinsumAttributes& s) {
   a.string("einsum_config", s.config, Need::required);
+}
+
+template <typename A>
+void describe_convolution(A& a, ConvolutionDimensionNumbers& s) {
+  a.integer("input_batch_dimension", s.input_batch, "i64", Need::required);
+  a.integer("input_feature_dimension", s.input_feature, "i64", Need::required);
+  a.dims("input_spatial_dimensions", s.input_spatial, Need::required);
+  a.integer("kernel_input_feature_dimension", s.kernel_input_feature, "i64", Need::required);
+  a.integer("kernel_output_feature_dimension", s.kernel_output_feature, "i64", Need::required);
+  a.dims("kernel_spatial_dimensions", s.kernel_spatial, Need::required);
+  a.integer("output_batch_dimension", s.output_batch, "i64", Need::required);
+  a.integer("output_feature_dimension", s.output_feature, "i64", Need::required);
+  a.dims("output_spatial_dimensions", s.output_spatial, Need::required);
 }
 
 template <typename A>

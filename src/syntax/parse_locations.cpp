@@ -6,10 +6,6 @@
 
 namespace ullage::syntax {
 
-// A location may share parts with others through aliases; written out in full it must stay small
-// enough to walk.
-static constexpr uint64_t kMaxExpandedLocation = 100'000;
-
 Parser::LocationNode Parser::location_node() {
   Nesting nesting(*this);
   LocationNode node;

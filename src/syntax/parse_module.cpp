@@ -307,21 +307,8 @@ void Parser::generic_function(Position where) {
 
 void Parser::check_function_results(Function& function) {
   if (failed_) return;
-  const Op* op = function.body().terminator();
-  const std::vector<Type>& types = function.result_types;
-  if (op->num_operands() != types.size()) {
-    fail(terminator_at_,
-         fmt::format("the function @{} returns {}, but its signature has {}", function.name,
-                     counted(op->num_operands(), "value"), types.size()));
-    return;
-  }
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (op->operand(i)->type == types[i]) continue;
-    fail(terminator_at_,
-         fmt::format("result {} of the function @{} is {} in its signature, but {} is returned", i,
-                     function.name, to_string(types[i]), to_string(op->operand(i)->type)));
-    return;
-  }
+  std::string wrong = wrong_returned_values(function);
+  if (!wrong.empty()) fail(terminator_at_, std::move(wrong));
 }
 
 // sdy.mesh @mesh = <["x"=8]> {...}
@@ -409,51 +396,14 @@ void Parser::alias_definition() {
 
 // Every function that is named must exist; a call must agree with its signature.
 void Parser::check_calls() {
-  std::unordered_map<std::string_view, const Function*> functions;
-  for (const auto& function : module_->functions) functions[function->name] = function.get();
-  for (const CallSite& call : calls_) {
-    std::vector<std::string_view> names;
-    bool whole_signature = call.op->kind != OpKind::custom_call;
-    if (call.op->kind == OpKind::call) {
-      names.push_back(call.op->as<CallAttributes>().callee);
-    } else if (call.op->kind == OpKind::composite) {
-      names.push_back(call.op->as<CompositeAttributes>().decomposition);
-    } else {
-      for (const std::string& name : call.op->as<CustomCallAttributes>().called_computations)
-        names.push_back(name);
-    }
-    for (std::string_view name : names) {
-      auto found = functions.find(name);
-      if (found == functions.end()) {
-        fail(call.at, fmt::format("there is no function @{}", name));
-        return;
-      }
-      if (!whole_signature) continue;
-      const Function& callee = *found->second;
-      std::span<Value* const> arguments = callee.body().arguments();
-      auto wrong = [&](std::string message) {
-        fail_note(call.at, std::move(message), "the function is defined here",
-                  function_positions_.at(callee.name));
-      };
-      if (call.op->num_operands() != arguments.size())
-        return wrong(fmt::format("@{} takes {}, not {}", name,
-                                 counted(arguments.size(), "argument"), call.op->num_operands()));
-      if (call.op->num_results() != callee.result_types.size())
-        return wrong(fmt::format("@{} has {} result{}, not {}", name, callee.result_types.size(),
-                                 callee.result_types.size() == 1 ? "" : "s",
-                                 call.op->num_results()));
-      for (size_t i = 0; i < arguments.size(); ++i)
-        if (!(call.op->operand(i)->type == arguments[i]->type))
-          return wrong(fmt::format("argument {} of @{} is {}, not {}", i, name,
-                                   to_string(arguments[i]->type),
-                                   to_string(call.op->operand(i)->type)));
-      for (size_t i = 0; i < callee.result_types.size(); ++i)
-        if (!(call.op->result(i)->type == callee.result_types[i]))
-          return wrong(fmt::format("result {} of @{} is {}, not {}", i, name,
-                                   to_string(callee.result_types[i]),
-                                   to_string(call.op->result(i)->type)));
-    }
-  }
+  std::optional<WrongCall> wrong = find_wrong_call(*module_, calls_);
+  if (!wrong) return;
+  Position at = calls_at_[wrong->call];
+  if (wrong->callee)
+    fail_note(at, std::move(wrong->message), "the function is defined here",
+              function_positions_.at(wrong->callee->name));
+  else
+    fail(at, std::move(wrong->message));
 }
 
 }  // namespace ullage::syntax

@@ -138,36 +138,10 @@ void Parser::check_operand_types(const OperationState& state) {
   }
 }
 
-static size_t required_regions(OpKind kind) {
-  switch (kind) {
-    case OpKind::all_reduce:
-    case OpKind::map:
-    case OpKind::reduce:
-    case OpKind::reduce_scatter:
-    case OpKind::reduce_window:
-    case OpKind::scatter:
-    case OpKind::sdy_manual_computation:
-    case OpKind::sort:
-      return 1;
-    case OpKind::if_:
-    case OpKind::select_and_scatter:
-    case OpKind::while_:
-      return 2;
-    default:
-      return 0;
-  }
-}
-
 void Parser::check_arity(const OperationState& state) {
-  if (failed_) return;
-  const OpInfo& op = info(state.kind);
-  const size_t operands = state.operands.size(), results = state.types.results.size();
-  if (op.operands >= 0 && operands != static_cast<size_t>(op.operands))
-    fail(state.at, fmt::format("{} takes {}, not {}", op.mnemonic,
-                               counted(static_cast<size_t>(op.operands), "operand"), operands));
-  if (op.results >= 0 && results != static_cast<size_t>(op.results))
-    fail(state.at, fmt::format("{} has {}, not {}", op.mnemonic,
-                               counted(static_cast<size_t>(op.results), "result"), results));
+  std::string wrong = wrong_operand_count(state.kind, state.operands.size());
+  if (wrong.empty()) wrong = wrong_result_count(state.kind, state.types.results.size());
+  if (!wrong.empty()) fail(state.at, std::move(wrong));
 }
 
 Op* Parser::create(Region& region, OperationState& state) {
@@ -184,9 +158,10 @@ Op* Parser::create(Region& region, OperationState& state) {
   Op* op =
       function_->create(region, state.kind, operands, state.types.results, std::move(attributes));
   op->extra = std::move(extra);
-  bool refers = state.kind == OpKind::call || state.kind == OpKind::composite ||
-                state.kind == OpKind::custom_call;
-  if (refers) calls_.push_back({op, state.at});
+  if (refers_to_functions(state.kind)) {
+    calls_.push_back(op);
+    calls_at_.push_back(state.at);
+  }
   return op;
 }
 
@@ -294,13 +269,9 @@ Op* Parser::generic_operation(Region& region, Position at_op) {
   state.types_at = token_.at;
   state.types = function_type();
   if (failed_) return nullptr;
-  size_t regions = op ? op->num_regions() : 0;
-  if (state.kind == OpKind::case_ ? regions == 0 : regions != required_regions(state.kind)) {
-    fail(at_op,
-         fmt::format("{} takes {}, not {}", mnemonic,
-                     state.kind == OpKind::case_ ? "at least one region"
-                                                 : counted(required_regions(state.kind), "region"),
-                     regions));
+  std::string wrong = wrong_region_count(state.kind, op ? op->num_regions() : 0);
+  if (!wrong.empty()) {
+    fail(at_op, std::move(wrong));
     return nullptr;
   }
   if (!op) return create(region, state);
@@ -323,10 +294,6 @@ Op* Parser::pretty_operation(Region& region) {
 }
 
 // -- Regions
-
-OpKind Parser::terminator_of(OpKind parent) const {
-  return parent == OpKind::sdy_manual_computation ? OpKind::sdy_return : OpKind::return_;
-}
 
 Value* Parser::region_argument(Region& region) {
   if (!at(Tok::value)) {

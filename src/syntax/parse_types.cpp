@@ -8,10 +8,6 @@
 
 namespace ullage::syntax {
 
-// Sizes in bytes stay below 2^62, so that sums and strides do not overflow anywhere later.
-static constexpr int64_t kMaxElements = (int64_t{1} << 62) / 16;
-static constexpr size_t kMaxRank = 64;
-
 Type Parser::type(bool index_allowed) {
   Nesting nesting(*this);
   if (failed_) return {};

@@ -5,10 +5,6 @@
 
 namespace ullage::syntax {
 
-std::string counted(size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 Parser::Parser(std::string_view text, std::string file, uint32_t first_line)
     : file_(std::move(file)), lexer_(text, first_line), module_(std::make_unique<Module>()) {
   module_->file = file_;

@@ -22,14 +22,10 @@
 #include "syntax/attribute_value.h"
 #include "syntax/forms.h"
 #include "syntax/lexer.h"
+#include "syntax/limits.h"
+#include "syntax/structure.h"
 
 namespace ullage::syntax {
-
-inline constexpr int kMaxNesting = 200;           // of regions, types and attributes
-inline constexpr int kMaxLocationNesting = 2000;  // call stacks can be deep
-
-// "1 operand", "2 operands".
-std::string counted(size_t count, std::string_view noun);
 
 // An operand as written, resolved.
 struct Operand {
@@ -190,7 +186,6 @@ class Parser {
   void block(Region& region, OpKind terminator);
   void open_scope() { scopes_.push_back(defined_.size()); }
   void close_scope();
-  OpKind terminator_of(OpKind parent) const;
 
   // -- Pretty forms (parse_forms.cpp)
   Op* form_operation(Region& region, OperationState& state, const Form& form);
@@ -275,12 +270,9 @@ class Parser {
   std::vector<std::string_view> defined_;  // names in order of definition
   std::vector<size_t> scopes_;             // sizes of defined_ where scopes begin
 
-  struct CallSite {
-    Op* op;
-    Position at;
-  };
-  std::vector<CallSite> calls_;
-  Position terminator_at_;  // of the terminator read last
+  std::vector<Op*> calls_;
+  std::vector<Position> calls_at_;  // one per call
+  Position terminator_at_;          // of the terminator read last
   std::unordered_map<std::string, Position> function_positions_;
 };
 

@@ -9,108 +9,12 @@
 
 namespace ullage::syntax {
 
-Attributes empty_attributes(OpKind kind) {
-  switch (kind) {
-    case OpKind::constant:
-      return ConstantAttributes{};
-    case OpKind::broadcast:
-    case OpKind::broadcast_in_dim:
-    case OpKind::dynamic_broadcast_in_dim:
-    case OpKind::transpose:
-    case OpKind::reverse:
-    case OpKind::reduce:
-    case OpKind::map:
-    case OpKind::dynamic_slice:
-      return DimsAttributes{};
-    case OpKind::concatenate:
-    case OpKind::iota:
-    case OpKind::dynamic_iota:
-    case OpKind::get_dimension_size:
-    case OpKind::set_dimension_size:
-    case OpKind::get_tuple_element:
-    case OpKind::torch_index_select:
-      return DimAttributes{};
-    case OpKind::slice:
-      return SliceAttributes{};
-    case OpKind::pad:
-      return PadAttributes{};
-    case OpKind::compare:
-      return CompareAttributes{};
-    case OpKind::dot:
-    case OpKind::dot_general:
-    case OpKind::chlo_ragged_dot:
-      return DotAttributes{};
-    case OpKind::einsum:
-    case OpKind::unary_einsum:
-      return EinsumAttributes{};
-    case OpKind::convolution:
-    case OpKind::dynamic_conv:
-      return ConvolutionAttributes{};
-    case OpKind::gather:
-    case OpKind::dynamic_gather:
-      return GatherAttributes{};
-    case OpKind::scatter:
-      return ScatterAttributes{};
-    case OpKind::reduce_window:
-    case OpKind::select_and_scatter:
-      return WindowAttributes{};
-    case OpKind::sort:
-      return SortAttributes{};
-    case OpKind::chlo_top_k:
-      return TopKAttributes{};
-    case OpKind::rng:
-    case OpKind::rng_bit_generator:
-      return RngAttributes{};
-    case OpKind::fft:
-      return FftAttributes{};
-    case OpKind::triangular_solve:
-      return TriangularAttributes{};
-    case OpKind::cholesky: {
-      TriangularAttributes out;
-      out.lower = false;
-      return out;
-    }
-    case OpKind::reduce_precision:
-      return ReducePrecisionAttributes{};
-    case OpKind::batch_norm_grad:
-    case OpKind::batch_norm_inference:
-    case OpKind::batch_norm_training:
-      return BatchNormAttributes{};
-    case OpKind::call:
-      return CallAttributes{};
-    case OpKind::custom_call:
-      return CustomCallAttributes{};
-    case OpKind::composite:
-      return CompositeAttributes{};
-    case OpKind::all_gather:
-    case OpKind::all_reduce:
-    case OpKind::all_to_all:
-    case OpKind::collective_broadcast:
-    case OpKind::collective_permute:
-    case OpKind::cross_replica_sum:
-    case OpKind::infeed:
-    case OpKind::outfeed:
-    case OpKind::recv:
-    case OpKind::reduce_scatter:
-    case OpKind::send:
-      return CollectiveAttributes{};
-    case OpKind::sdy_manual_computation:
-    case OpKind::sdy_sharding_constraint:
-      return ShardingAttributes{};
-    case OpKind::check_expect_close: {
-      CheckAttributes out;
-      out.max_ulp_difference = 3;
-      return out;
-    }
-    case OpKind::check_expect_almost_eq:
-    case OpKind::check_expect_almost_eq_const:
-    case OpKind::check_expect_eq:
-    case OpKind::check_expect_eq_const:
-    case OpKind::check_expect_serialized_eq:
-      return CheckAttributes{};
-    default:
-      return NoAttributes{};
-  }
+std::string without_frame(std::string text, std::string_view frame) {
+  const size_t open = frame.find_last_of("<[{");
+  const std::string_view before = frame.substr(0, open), after = frame.substr(open + 2);
+  if (text.size() >= frame.size() && text.starts_with(before) && text.ends_with(after))
+    text = text.substr(before.size(), text.size() - before.size() - after.size());
+  return text;
 }
 
 namespace {
@@ -270,33 +174,18 @@ class ReadArchive {
       if (check(*value, name, Kind::convolution)) out = *value->convolution;
       return;
     }
-    structure_of(*value, name, "stablehlo.conv", [&](ReadArchive& f) {
-      f.integer("input_batch_dimension", out.input_batch, "i64", Need::required);
-      f.integer("input_feature_dimension", out.input_feature, "i64", Need::required);
-      f.dims("input_spatial_dimensions", out.input_spatial, Need::required);
-      f.integer("kernel_input_feature_dimension", out.kernel_input_feature, "i64", Need::required);
-      f.integer("kernel_output_feature_dimension", out.kernel_output_feature, "i64",
-                Need::required);
-      f.dims("kernel_spatial_dimensions", out.kernel_spatial, Need::required);
-      f.integer("output_batch_dimension", out.output_batch, "i64", Need::required);
-      f.integer("output_feature_dimension", out.output_feature, "i64", Need::required);
-      f.dims("output_spatial_dimensions", out.output_spatial, Need::required);
-    });
+    structure_of(*value, name, "stablehlo.conv",
+                 [&](ReadArchive& f) { describe_convolution(f, out); });
   }
 
   void verbatim(std::string_view name, std::string& out) {
     if (AttrValue* value = take(name, Need::optional)) out = parser_.source_text(*value);
   }
 
-  // The frame of the generic form is taken off: #sdy.sharding<@mesh, []> is <@mesh, []>, and so on.
   void sharding(std::string_view name, std::string& out, std::string_view frame) {
     AttrValue* value = take(name, Need::required);
     if (!value) return;
-    out = parser_.source_text(*value);
-    const size_t open = frame.find_last_of("<[{");
-    const std::string_view before = frame.substr(0, open), after = frame.substr(open + 2);
-    if (out.size() >= frame.size() && out.starts_with(before) && out.ends_with(after))
-      out = out.substr(before.size(), out.size() - before.size() - after.size());
+    out = without_frame(parser_.source_text(*value), frame);
   }
 
   void config(std::string_view name, std::string& out, bool typed) {
@@ -340,9 +229,9 @@ class ReadArchive {
   // The number of elements of a constant that stands for a list; dimensions and groups are few.
   int64_t small_count(const AttrValue& value, std::string_view name) {
     int64_t count = value.literal->type.num_elements();
-    constexpr int64_t kMost = 1 << 20;
-    if (count <= kMost) return count;
-    parser_.fail(value.at, fmt::format("'{}' of {} has more than {} elements", name, what_, kMost));
+    if (count <= kMaxListElements) return count;
+    parser_.fail(value.at, fmt::format("'{}' of {} has more than {} elements", name, what_,
+                                       kMaxListElements));
     return 0;
   }
 
@@ -448,6 +337,7 @@ void Parser::finish_attributes(OperationState& state, Attributes& attributes,
   ReadArchive archive(*this, state.attributes, state.at, mnemonic);
   std::visit([&](auto& typed) { describe(archive, state.kind, typed); }, attributes);
   if (failed_) return;
+  drop_defaults(attributes);
   for (const AttrEntry& entry : state.attributes) {
     if (entry.used || is_kept(entry.name, state.kind)) continue;
     fail(entry.at, fmt::format("{} has no attribute '{}'", mnemonic, entry.name),
