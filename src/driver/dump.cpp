@@ -64,9 +64,11 @@ void describe_block(const PlanBlock& block, const std::string& indent, std::stri
     const Kernel& kernel = block.graph->kernels[static_cast<size_t>(step.kernel)];
     out += fmt::format("k{} {}({}) -> {}", step.kernel, kernel.name, buffer_list(step.inputs),
                        buffer_list(step.outputs));
-    if (step.axis != PieceAxis::all)
-      out += fmt::format(" {} [{}, {}){}", step.axis == PieceAxis::rows ? "rows" : "contracted",
-                         step.lower, step.upper, step.accumulate ? " accumulate" : "");
+    if (!step.axis.whole())
+      out +=
+          fmt::format(" {} [{}, {}){}",
+                      step.axis.contracted() ? "contracted" : fmt::format("dim {}", step.axis.dim),
+                      step.lower, step.upper, step.accumulate ? " accumulate" : "");
     if (step.recomputed) out += " again";
     out += "\n";
     for (const PlanBlock& nested : step.nested) describe_block(nested, indent + "    ", out);

@@ -52,7 +52,7 @@ class Loader {
       for (ValueId id : kernel.outputs)
         out += " " + to_string(graph.values[static_cast<size_t>(id)].type);
     }
-    return step.axis == PieceAxis::all ? out : out + " in pieces";
+    return step.axis.whole() ? out : out + " in pieces";
   }
 
   ExecStep translate(const PlanStep& step, const PlanBlock& parent,
@@ -73,12 +73,15 @@ class Loader {
     out.lower = step.lower;
     out.upper = step.upper;
     out.accumulate = step.accumulate;
-    out.axis = step.axis == PieceAxis::all    ? KernelCall::Axis::all
-               : step.axis == PieceAxis::rows ? KernelCall::Axis::rows
-                                              : KernelCall::Axis::contracted;
+    out.unfinished = step.unfinished;
+    out.axis = step.axis.whole()      ? KernelCall::Axis::all
+               : step.axis.parallel() ? KernelCall::Axis::parallel
+                                      : KernelCall::Axis::contracted;
     switch (step.kind) {
       case PlanStep::Kind::kernel:
-        out.kernel = kernels[static_cast<size_t>(step.kernel)];
+        out.kernel = step.variant < 0
+                         ? kernels[static_cast<size_t>(step.kernel)]
+                         : compiler_.kernel(*parent.variants[static_cast<size_t>(step.variant)]);
         out.name = profile_name(*parent.graph, step);
         ULLAGE_CHECK(out.kernel, "a step without code");
         break;

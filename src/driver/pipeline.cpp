@@ -196,7 +196,10 @@ Result<ExecProgram> generate_code(const PlannedProgram& program, const CompileSe
   options.threads = settings.threads;
   CpuCompiler compiler(options);
   Status status = phases.run("code", [&] {
+    const PlanBlock& main = program.outcome.plan->main;
     Status added = compiler.add(program.planned_graph());
+    for (const auto& variant : main.variants)
+      if (added) added = compiler.add(*variant, *main.graph);
     return added ? compiler.compile() : added;
   });
   if (!status) return status.diagnostics();

@@ -52,6 +52,7 @@ struct LoopKernel {
   std::vector<LoopRole> roles;
   Expr expr;
   std::vector<KernelOutput> outputs;
+  int32_t cut_dim = 0;  // the parallel dimension along which pieces of it are run
 
   struct Reduction {
     std::vector<int32_t> initial;  // node per output
@@ -73,6 +74,7 @@ struct DotKernel {
   Expr lhs, rhs, epilogue;
   int32_t lhs_root = -1, rhs_root = -1;
   std::vector<KernelOutput> outputs;  // nodes of `epilogue`
+  int32_t cut_dim = 0;  // pieces are run along the outermost dimension of m (0) or of n (1)
 
   int64_t batch_size() const;
   int64_t m_size() const;

@@ -2,50 +2,11 @@
 
 #include <algorithm>
 
+#include "support/check.h"
+
 namespace ullage {
 
 namespace {
-
-// Whether an access with the given loop extents stays, for each index i of `dim`, within elements
-// [i * stride, (i+1) * stride).
-AxisUse classify(const Access& access, const std::vector<int64_t>& extents, size_t dim,
-                 int64_t stride) {
-  const Affine& affine = access.affine;
-  if (access.dynamic.empty() && affine.coefficients[dim] == 0) return AxisUse::none;
-  if (!access.dynamic.empty() || affine.coefficients[dim] != stride) return AxisUse::mixed;
-  int64_t lowest = affine.constant, highest = affine.constant;
-  for (size_t d = 0; d < extents.size(); ++d) {
-    if (d == dim) continue;
-    int64_t reach = affine.coefficients[d] * (extents[d] - 1);
-    (reach < 0 ? lowest : highest) += reach;
-  }
-  return lowest >= 0 && highest < stride ? AxisUse::rows : AxisUse::mixed;
-}
-
-AxisUse combine(AxisUse a, AxisUse b, bool first) {
-  if (first) return b;
-  return a == b ? a : AxisUse::mixed;
-}
-
-AxisUse loads_of(const Expr& expr, const std::vector<int64_t>& extents, int32_t input, size_t dim,
-                 int64_t stride, std::optional<AxisUse> before) {
-  AxisUse use = before.value_or(AxisUse::none);
-  bool first = !before;
-  for (const ExprNode& node : expr.nodes) {
-    if (node.kind != ExprNode::Kind::load || node.input != input) continue;
-    AxisUse one = classify(node.access, extents, dim, stride);
-    // A load at a computed place may depend on the axis through its index.
-    use = combine(use, one, first);
-    first = false;
-  }
-  return use;
-}
-
-bool reads(const Expr& expr, int32_t input) {
-  return std::any_of(expr.nodes.begin(), expr.nodes.end(), [input](const ExprNode& n) {
-    return n.kind == ExprNode::Kind::load && n.input == input;
-  });
-}
 
 std::vector<int64_t> joined(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   std::vector<int64_t> out = a;
@@ -53,93 +14,200 @@ std::vector<int64_t> joined(const std::vector<int64_t>& a, const std::vector<int
   return out;
 }
 
-std::optional<size_t> loop_dim(const LoopKernel& loop, PieceAxis axis) {
-  LoopRole role = axis == PieceAxis::rows ? LoopRole::parallel : LoopRole::reduced;
-  for (size_t d = 0; d < loop.roles.size(); ++d)
-    if (loop.roles[d] == role) {
-      if (axis == PieceAxis::rows && d != 0) return {};
-      return d;
-    }
-  return {};
+// An expression of a kernel with its loop space, and the dimension of it that an axis cuts (-1 when
+// it does not depend on the axis).
+struct Part {
+  const Expr* expr = nullptr;
+  std::vector<int64_t> extents;
+  int dim = -1;
+};
+
+int reduced_dim(const LoopKernel& loop) {
+  auto it = std::find(loop.roles.begin(), loop.roles.end(), LoopRole::reduced);
+  return it == loop.roles.end() ? -1 : static_cast<int>(it - loop.roles.begin());
 }
 
-// Sums that can go on from what the output holds: nothing is rounded or applied at the end.
+std::vector<Part> parts(const Kernel& kernel, PieceAxis axis) {
+  if (const LoopKernel* loop = kernel.get<LoopKernel>())
+    return {{&loop->expr, loop->extents, axis.contracted() ? reduced_dim(*loop) : axis.dim}};
+  const DotKernel* dot = kernel.get<DotKernel>();
+  if (!dot) return {};
+  int m = static_cast<int>(dot->m.size()), k = static_cast<int>(dot->k.size());
+  bool rows = axis.parallel() && axis.dim == 0, columns = axis.parallel() && axis.dim == 1;
+  return {{&dot->lhs, joined(dot->m, dot->k),
+           axis.contracted() ? m
+           : rows            ? 0
+                             : -1},
+          {&dot->rhs, joined(dot->k, dot->n),
+           axis.contracted() ? 0
+           : columns         ? k
+                             : -1},
+          {&dot->epilogue, joined(dot->m, dot->n),
+           columns ? m
+           : rows  ? 0
+                   : -1}};
+}
+
+// The coordinate of the cut dimension must be the loop index itself: of the other terms each moves
+// by whole rounds of the cut, or all of them together stay within one stride.
+OperandUse classify(const Access& access, const std::vector<int64_t>& extents, int dim,
+                    int64_t elements) {
+  const Affine& affine = access.affine;
+  size_t at = static_cast<size_t>(dim);
+  if (dim < 0 || (access.dynamic.empty() && affine.coefficients[at] == 0)) return {};
+  OperandUse mixed{OperandUse::Kind::mixed, {}};
+  if (!access.dynamic.empty() || affine.coefficients[at] <= 0) return mixed;
+  Cut cut{affine.coefficients[at], extents[at]};
+  int64_t round = cut.stride * cut.extent;
+  if (round == 0 || elements % round != 0) return mixed;
+  int64_t lowest = affine.constant % round, highest = lowest;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (d == at || affine.coefficients[d] % round == 0) continue;
+    int64_t reach = affine.coefficients[d] * (extents[d] - 1);
+    (reach < 0 ? lowest : highest) += reach;
+  }
+  if (lowest < 0 || highest >= cut.stride) return mixed;
+  return {OperandUse::Kind::slice, cut};
+}
+
+// One stride for the whole group of dimensions that starts at `first`.
+bool evenly_strided(const Affine& affine, const std::vector<int64_t>& extents, size_t first) {
+  for (size_t d = 0; d + 1 < extents.size(); ++d)
+    if (affine.coefficients[first + d] != affine.coefficients[first + d + 1] * extents[d + 1])
+      return false;
+  return true;
+}
+
+// Sums that can go on from what the output holds.
 bool accumulates(const Kernel& kernel, const KernelGraph& graph) {
   if (kernel.outputs.size() != 1) return false;
   DType dtype = graph.values[static_cast<size_t>(kernel.outputs[0])].type.dtype;
   if (const DotKernel* dot = kernel.get<DotKernel>()) {
-    const ExprNode& node = dot->epilogue.nodes[static_cast<size_t>(dot->outputs[0].node)];
-    return node.kind == ExprNode::Kind::accumulator && dtype == DType::f32;
+    const Access& store = dot->outputs[0].store;
+    return dtype == DType::f32 && store.dynamic.empty() &&
+           evenly_strided(store.affine, dot->m, 0) &&
+           evenly_strided(store.affine, dot->n, dot->m.size());
   }
   const LoopKernel* loop = kernel.get<LoopKernel>();
   return loop && loop->reduction && loop->reduction->combiner && dtype != DType::bf16 &&
          dtype != DType::f16;
 }
 
+int64_t elements_of(const KernelGraph& graph, ValueId value) {
+  return graph.values[static_cast<size_t>(value)].type.num_elements();
+}
+
+const std::vector<KernelOutput>& outputs_of(const Kernel& kernel) {
+  const LoopKernel* loop = kernel.get<LoopKernel>();
+  return loop ? loop->outputs : kernel.get<DotKernel>()->outputs;
+}
+
+// Addresses in full values become addresses in the buffer of a slice.
+void move_into(Affine& affine, const Slice& slice, int dim) {
+  int64_t round = slice.cut.stride * slice.cut.extent, dense = slice.cut.stride * slice.step;
+  for (size_t d = 0; d < affine.coefficients.size(); ++d)
+    if (static_cast<int>(d) != dim && affine.coefficients[d] % round == 0)
+      affine.coefficients[d] = affine.coefficients[d] / round * dense;
+  affine.constant = affine.constant / round * dense + affine.constant % round;
+}
+
+bool is_dense(const Slice& slice, int64_t elements) {
+  return slice.whole() || slice.cut.stride * slice.cut.extent == elements;
+}
+
 }  // namespace
 
-std::optional<int64_t> axis_extent(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis) {
+std::vector<PieceAxis> piece_axes(const Kernel& kernel, const KernelGraph& graph) {
+  using Kind = PieceAxis::Kind;
+  std::vector<PieceAxis> out;
   if (const LoopKernel* loop = kernel.get<LoopKernel>()) {
-    std::optional<size_t> dim = loop_dim(*loop, axis);
-    if (!dim || (axis == PieceAxis::contracted && !accumulates(kernel, graph))) return {};
     if (std::any_of(kernel.in_place.begin(), kernel.in_place.end(),
                     [](const auto& p) { return p.required; }))
       return {};
-    return loop->extents[*dim];
-  }
-  if (const DotKernel* dot = kernel.get<DotKernel>()) {
+    for (size_t d = 0; d < loop->roles.size(); ++d)
+      if (loop->roles[d] == LoopRole::parallel && loop->extents[d] > 1)
+        out.push_back({Kind::parallel, static_cast<int32_t>(d)});
+    int reduced = reduced_dim(*loop);
+    if (reduced >= 0 && loop->extents[static_cast<size_t>(reduced)] > 1 &&
+        accumulates(kernel, graph))
+      out.push_back({Kind::contracted});
+  } else if (const DotKernel* dot = kernel.get<DotKernel>()) {
     if (!dot->batch.empty()) return {};
-    if (axis == PieceAxis::rows) return dot->m.empty() ? std::optional<int64_t>() : dot->m[0];
-    if (dot->k.empty() || !accumulates(kernel, graph)) return {};
-    return dot->k[0];
+    if (!dot->m.empty()) out.push_back({Kind::parallel, 0});
+    if (!dot->n.empty()) out.push_back({Kind::parallel, 1});
+    if (!dot->k.empty() && accumulates(kernel, graph)) out.push_back({Kind::contracted});
+  } else if (kernel.get<RngKernel>()) {
+    if (graph.values[static_cast<size_t>(kernel.outputs[1])].type.rank() > 0)
+      out.push_back({Kind::parallel, 0});
   }
-  if (kernel.get<RngKernel>() && axis == PieceAxis::rows) {
-    const Type& bits = graph.values[static_cast<size_t>(kernel.outputs[1])].type;
-    return bits.rank() == 0 ? std::optional<int64_t>() : bits.shape[0];
-  }
-  return {};
+  return out;
 }
 
-AxisUse input_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis, size_t input) {
-  int64_t extent = *axis_extent(kernel, graph, axis);
-  int64_t elements = graph.values[static_cast<size_t>(kernel.inputs[input])].type.num_elements();
-  int64_t stride = elements % extent == 0 ? elements / extent : -1;
-  int32_t number = static_cast<int32_t>(input);
-  if (const LoopKernel* loop = kernel.get<LoopKernel>())
-    return loads_of(loop->expr, loop->extents, number, *loop_dim(*loop, axis), stride, {});
-  if (const DotKernel* dot = kernel.get<DotKernel>()) {
-    std::optional<AxisUse> use;
-    bool rows = axis == PieceAxis::rows;
-    if (reads(dot->lhs, number))
-      use =
-          loads_of(dot->lhs, joined(dot->m, dot->k), number, rows ? 0 : dot->m.size(), stride, use);
-    if (reads(dot->rhs, number)) {
-      if (rows)
-        use = use ? combine(*use, AxisUse::none, false) : AxisUse::none;
-      else
-        use = loads_of(dot->rhs, joined(dot->k, dot->n), number, 0, stride, use);
-    }
-    if (reads(dot->epilogue, number)) {
-      if (rows)
-        use = loads_of(dot->epilogue, joined(dot->m, dot->n), number, 0, stride, use);
-      else
-        use = use ? combine(*use, AxisUse::none, false) : AxisUse::none;
-    }
-    return use.value_or(AxisUse::none);
-  }
-  return AxisUse::none;  // a generator's state
+int64_t axis_extent(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis) {
+  if (kernel.get<RngKernel>())
+    return graph.values[static_cast<size_t>(kernel.outputs[1])].type.shape[0];
+  for (const Part& part : parts(kernel, axis))
+    if (part.dim >= 0) return part.extents[static_cast<size_t>(part.dim)];
+  ULLAGE_CHECK(false, "not an axis of this kernel");
+  return 0;
 }
 
-AxisUse output_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis, size_t output) {
-  if (axis == PieceAxis::contracted) return AxisUse::none;
-  int64_t extent = *axis_extent(kernel, graph, axis);
-  int64_t elements = graph.values[static_cast<size_t>(kernel.outputs[output])].type.num_elements();
-  int64_t stride = elements % extent == 0 ? elements / extent : -1;
-  if (const LoopKernel* loop = kernel.get<LoopKernel>())
-    return classify(loop->outputs[output].store, loop->extents, 0, stride);
-  if (const DotKernel* dot = kernel.get<DotKernel>())
-    return classify(dot->outputs[output].store, joined(dot->m, dot->n), 0, stride);
-  return output == 1 ? AxisUse::rows : AxisUse::none;
+OperandUse input_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis, size_t input) {
+  std::optional<OperandUse> use;
+  int64_t elements = elements_of(graph, kernel.inputs[input]);
+  for (const Part& part : parts(kernel, axis))
+    for (const ExprNode& node : part.expr->nodes) {
+      if (node.kind != ExprNode::Kind::load || node.input != static_cast<int32_t>(input)) continue;
+      OperandUse one = classify(node.access, part.extents, part.dim, elements);
+      if (use && *use != one) return {OperandUse::Kind::mixed, {}};
+      use = one;
+    }
+  return use.value_or(OperandUse{});  // a generator's state is read whole for every piece
+}
+
+OperandUse output_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis,
+                      size_t output) {
+  int64_t elements = elements_of(graph, kernel.outputs[output]);
+  if (kernel.get<RngKernel>()) {
+    if (output == 0) return {};
+    int64_t rows = axis_extent(kernel, graph, axis);
+    return {OperandUse::Kind::slice, {elements / std::max<int64_t>(rows, 1), rows}};
+  }
+  if (axis.contracted()) return {};
+  Part last = parts(kernel, axis).back();
+  return classify(outputs_of(kernel)[output].store, last.extents, last.dim, elements);
+}
+
+bool needs_variant(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis,
+                   const std::vector<Slice>& operands) {
+  if (axis.parallel() && axis.dim != 0) return true;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    size_t inputs = kernel.inputs.size();
+    ValueId value = i < inputs ? kernel.inputs[i] : kernel.outputs[i - inputs];
+    if (!is_dense(operands[i], elements_of(graph, value))) return true;
+  }
+  return false;
+}
+
+Kernel piece_variant(const Kernel& kernel, PieceAxis axis, const std::vector<Slice>& operands) {
+  Kernel out = kernel;
+  size_t inputs = kernel.inputs.size();
+  LoopKernel* loop = out.get<LoopKernel>();
+  DotKernel* dot = out.get<DotKernel>();
+  ULLAGE_CHECK(loop || dot, "only loops and products have variants");
+  if (axis.parallel()) (loop ? loop->cut_dim : dot->cut_dim) = axis.dim;
+  std::vector<Part> from = parts(kernel, axis);
+  std::vector<Expr*> to = loop ? std::vector<Expr*>{&loop->expr}
+                               : std::vector<Expr*>{&dot->lhs, &dot->rhs, &dot->epilogue};
+  for (size_t p = 0; p < from.size(); ++p)
+    for (ExprNode& node : to[p]->nodes)
+      if (node.kind == ExprNode::Kind::load && !operands[static_cast<size_t>(node.input)].whole())
+        move_into(node.access.affine, operands[static_cast<size_t>(node.input)], from[p].dim);
+  std::vector<KernelOutput>& outputs = loop ? loop->outputs : dot->outputs;
+  for (size_t o = 0; o < outputs.size(); ++o)
+    if (!operands[inputs + o].whole())
+      move_into(outputs[o].store.affine, operands[inputs + o], from.back().dim);
+  return out;
 }
 
 }  // namespace ullage

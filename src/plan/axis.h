@@ -1,8 +1,9 @@
-// How a kernel behaves when it is run in pieces: along its rows (the outermost parallel dimension)
-// or along the first contracted or reduced dimension, where pieces accumulate.
+// How a kernel behaves when it is run in pieces: along one of its parallel dimensions, or along the
+// first contracted or reduced one, where pieces accumulate; and the kernel that runs such pieces.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "kernels/kernel_graph.h"
 #include "plan/plan.h"
@@ -11,17 +12,32 @@ namespace ullage {
 
 inline constexpr int64_t kReduceBlock = kDotBlock;  // contracted pieces end at multiples of this
 
-enum class AxisUse : uint8_t {
-  none,   // the operand is needed whole, whatever the piece
-  rows,   // piece [lower, upper) of the axis touches rows [lower, upper) of the operand and nothing
-          // else
-  mixed,  // anything else: the operand must exist whole
+// What piece [lower, upper) of an axis touches of an operand.
+struct OperandUse {
+  enum class Kind : uint8_t {
+    none,   // the same elements, whatever the piece
+    slice,  // the elements whose coordinate along `cut` is in [lower, upper), and nothing else
+    mixed,  // anything else: the operand must exist whole
+  };
+  Kind kind = Kind::none;
+  Cut cut;
+  bool slices(const Cut& other) const { return kind == Kind::slice && cut == other; }
+  friend bool operator==(const OperandUse&, const OperandUse&) = default;
 };
 
-// Extent of the axis, or nothing if the kernel cannot be cut along it.
-std::optional<int64_t> axis_extent(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis);
+// The axes along which the kernel can be cut, parallel ones first.
+std::vector<PieceAxis> piece_axes(const Kernel& kernel, const KernelGraph& graph);
+int64_t axis_extent(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis);
 
-AxisUse input_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis, size_t input);
-AxisUse output_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis, size_t output);
+OperandUse input_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis, size_t input);
+OperandUse output_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis,
+                      size_t output);
+
+// Whether the kernel as it is runs pieces along this axis on such operands (one slice per input,
+// then per output), or only a variant of it does.
+bool needs_variant(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis,
+                   const std::vector<Slice>& operands);
+// The kernel with the axis as the one to cut and with addresses into the buffers of such slices.
+Kernel piece_variant(const Kernel& kernel, PieceAxis axis, const std::vector<Slice>& operands);
 
 }  // namespace ullage

@@ -1,8 +1,10 @@
 // From a schedule to a plan: buffers for its slots and scratch, steps with their pieces, a time
 // line through loops and branches, and addresses from the packer.
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
+#include "plan/axis.h"
 #include "plan/pack.h"
 #include "plan/planner.h"
 #include "support/check.h"
@@ -12,6 +14,8 @@ namespace ullage {
 namespace {
 
 using Nested = std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>;
+
+using VariantNumbers = std::map<std::vector<int64_t>, int32_t>;  // by kernel, axis and slices
 
 constexpr int64_t kAlignment = 64;
 
@@ -83,6 +87,7 @@ class Layout {
       if (b < 0) b = new_slot_buffer(schedule, profile, slot, PlanBuffer::Kind::temporary, time_);
       return b;
     };
+    VariantNumbers variants;
     size_t next_copy = 0;
     for (size_t e = 0; e < schedule.entries.size(); ++e) {
       const Entry& entry = schedule.entries[e];
@@ -95,6 +100,7 @@ class Layout {
       }
       if (schedule.kernel(entry).get<BarrierKernel>()) continue;
       out.steps.push_back(step(schedule, entry, costs, nested, buffer));
+      out.steps.back().variant = variant(schedule, entry, variants, out.variants);
     }
     for (int32_t x : schedule.outputs) out.outputs.push_back(buffer(x));
     for (int32_t b : out.outputs) touch(b, time_);
@@ -109,8 +115,7 @@ class Layout {
     PlanBuffer& out = plan_.buffers[static_cast<size_t>(b)];
     out.graph = schedule.graph;
     out.value = owner.value;
-    out.lower = owner.lower;
-    out.upper = owner.upper;
+    out.slice = owner.slice;
     return b;
   }
 
@@ -136,6 +141,7 @@ class Layout {
     out.lower = entry.lower;
     out.upper = entry.upper;
     out.accumulate = entry.accumulate;
+    out.unfinished = entry.unfinished;
     out.recomputed = entry.clone;
     for (int32_t x : schedule.inputs(entry)) add_operand(out, out.inputs, schedule, x, buffer(x));
     for (int32_t x : schedule.outputs_of(entry))
@@ -162,10 +168,35 @@ class Layout {
   static void add_operand(PlanStep& step, std::vector<int32_t>& list, const Schedule& schedule,
                           int32_t x, int32_t buffer) {
     const Instance& instance = schedule.instances[static_cast<size_t>(x)];
+    const Slice& slice = instance.slice;
+    const KernelValue& value = schedule.graph->values[static_cast<size_t>(instance.value)];
     list.push_back(buffer);
-    int64_t rows = instance.upper - instance.lower;
-    step.shift.push_back(instance.upper < 0 || rows == 0 ? 0
-                                                         : instance.bytes / rows * instance.lower);
+    step.shift.push_back(slice.whole() ? 0
+                                       : value.bytes / value.type.num_elements() *
+                                             slice.cut.stride * slice.lower);
+  }
+
+  // The kernel that runs an entry's piece, if that is not the graph's own: one for all pieces of a
+  // region, and for all regions alike.
+  static int32_t variant(const Schedule& schedule, const Entry& entry, VariantNumbers& numbers,
+                         std::vector<std::shared_ptr<const Kernel>>& variants) {
+    if (entry.axis.whole()) return -1;
+    std::vector<Slice> slices;
+    std::vector<int64_t> key = {entry.kernel, static_cast<int64_t>(entry.axis.kind),
+                                entry.axis.dim};
+    auto add = [&](int32_t x) {
+      const Slice& slice = schedule.instances[static_cast<size_t>(x)].slice;
+      slices.push_back(slice);
+      key.insert(key.end(), {slice.whole(), slice.cut.stride, slice.cut.extent, slice.step});
+    };
+    for (int32_t x : schedule.inputs(entry)) add(x);
+    for (int32_t x : schedule.outputs_of(entry)) add(x);
+    const Kernel& kernel = schedule.kernel(entry);
+    if (!needs_variant(kernel, *schedule.graph, entry.axis, slices)) return -1;
+    auto [it, fresh] = numbers.try_emplace(key, static_cast<int32_t>(variants.size()));
+    if (fresh)
+      variants.push_back(std::make_shared<const Kernel>(piece_variant(kernel, entry.axis, slices)));
+    return it->second;
   }
 
   void loop_blocks(PlanStep& out, const WhileKernel& loop,

@@ -12,6 +12,36 @@
 
 namespace ullage {
 
+// Along what a piece of a kernel is cut: a parallel dimension (of a loop its number, of a product
+// the outermost one of m, 0, or of n, 1), or the first reduced or contracted one.
+struct PieceAxis {
+  enum class Kind : uint8_t { all, parallel, contracted };
+
+  Kind kind = Kind::all;
+  int32_t dim = 0;  // of parallel
+  bool whole() const { return kind == Kind::all; }
+  bool parallel() const { return kind == Kind::parallel; }
+  bool contracted() const { return kind == Kind::contracted; }
+  friend bool operator==(const PieceAxis&, const PieceAxis&) = default;
+};
+
+// A dimension of a value as cuts see it: the element at flat index a has coordinate a / stride %
+// extent. Rows are the cut whose stride times extent is all of the value.
+struct Cut {
+  int64_t stride = 1, extent = 1;
+  friend bool operator==(const Cut&, const Cut&) = default;
+};
+
+// The part [lower, upper) of a value along a cut; all of it when upper < 0. In its own buffer it
+// lies dense but for the place of `step` indices that the cut dimension takes (all pieces of a
+// value but the last have as many).
+struct Slice {
+  Cut cut;
+  int64_t lower = 0, upper = -1;
+  int64_t step = 0;
+  bool whole() const { return upper < 0; }
+};
+
 struct PlanBuffer {
   enum class Kind : uint8_t { argument, constant, temporary, scratch };
 
@@ -21,13 +51,11 @@ struct PlanBuffer {
   int64_t offset = -1;  // within the arena
   int32_t first = 0;    // time of the step that first writes it (0 for arguments and constants)
   int32_t last = 0;     // time of the last step that uses it
-  // What it holds first, for reports: a value of `graph`, or rows [lower, upper) of one.
+  // What it holds first, for reports: a value of `graph`, or a part of one.
   const KernelGraph* graph = nullptr;
   ValueId value = -1;
-  int64_t lower = 0, upper = -1;
+  Slice slice;
 };
-
-enum class PieceAxis : uint8_t { all, rows, contracted };
 
 struct PlanBlock;
 
@@ -38,13 +66,15 @@ struct PlanStep {
   int32_t time = 0;  // its place on the time line; nested steps lie between begin and end of a loop
   int32_t end_time = 0;  // of loops and branches; else equal to time
   KernelId kernel = -1;
+  int32_t variant = -1;         // into PlanBlock::variants: what runs instead of the kernel
   std::vector<int32_t> inputs;  // buffers of the kernel's inputs, then outputs; of a copy: from, to
   std::vector<int32_t> outputs;
   std::vector<int64_t> shift;  // per input, then output: bytes by which the buffer starts after the
                                // full value's start
-  PieceAxis axis = PieceAxis::all;
+  PieceAxis axis;
   int64_t lower = 0, upper = -1;  // the piece of the axis
   bool accumulate = false;        // a contracted piece after the first
+  bool unfinished = false;        // a contracted piece before the last
   bool recomputed = false;        // the kernel has run before, for the same rows
   int32_t scratch = -1;           // buffer, or none
   int64_t bytes = 0;              // of a copy
@@ -56,6 +86,9 @@ struct PlanStep {
 struct PlanBlock {
   const KernelGraph* graph = nullptr;
   std::vector<PlanStep> steps;
+  // Kernels of the graph made to be cut along another dimension than the outermost, and to address
+  // operands of which only a part exists.
+  std::vector<std::shared_ptr<const Kernel>> variants;
   std::vector<int32_t> arguments;  // buffers, one per graph argument
   std::vector<int32_t> outputs;    // buffers, one per graph output
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/axis.h"
 #include "support/size.h"
 
 namespace ullage {
@@ -138,26 +139,36 @@ class Search {
     std::vector<int32_t> candidates;
     for (size_t x = 0; x < schedule.instances.size(); ++x)
       if (profile.first_use[x] >= 0 && profile.first_use[x] <= at && profile.last_use[x] >= at &&
-          schedule.instances[x].upper < 0 && enabled("split", schedule, x))
+          schedule.instances[x].slice.whole() && enabled("split", schedule, x))
         candidates.push_back(static_cast<int32_t>(x));
     keep_largest(schedule, candidates, kMaxSplitCandidates);
     for (int32_t x : candidates) {
       if (negligible(schedule, profile, x)) continue;
-      // The fewest pieces beyond which halving gains nothing more: where this region no longer
-      // stands above the budget.
-      std::optional<Move> chosen;
-      for (int64_t pieces = 2; pieces <= most_pieces_; pieces *= 2) {
-        std::optional<Schedule> edited = split(schedule, profile, target_, x, pieces);
-        if (!edited) break;
-        std::optional<Move> one;
-        consider(std::move(edited), profile, budget, one,
-                 describe("split", schedule, x, fmt::format(" in {} pieces", pieces)));
-        if (!one || (chosen && now_excess_ - one->excess < (now_excess_ - chosen->excess) * 1.02))
-          break;
-        chosen = std::move(one);
-      }
-      if (chosen && (!best || chosen->score > best->score)) best = std::move(chosen);
+      const Kernel& producer =
+          schedule.kernel(schedule.entries[index(profile.first_use[index(x)])]);
+      for (PieceAxis axis : piece_axes(producer, *schedule.graph))
+        if (axis.parallel()) consider_split(schedule, profile, x, axis, budget, best);
     }
+  }
+
+  // The fewest pieces beyond which halving gains nothing more: where this region no longer stands
+  // above the budget.
+  void consider_split(const Schedule& schedule, const Profile& profile, int32_t x, PieceAxis axis,
+                      int64_t budget, std::optional<Move>& best) {
+    std::optional<Move> chosen;
+    for (int64_t pieces = 2; pieces <= most_pieces_; pieces *= 2) {
+      std::optional<Schedule> edited = split(schedule, profile, target_, x, axis, pieces);
+      if (!edited) break;
+      std::optional<Move> one;
+      consider(std::move(edited), profile, budget, one,
+               describe("split", schedule, x,
+                        fmt::format(" in {} pieces{}", pieces,
+                                    axis.dim == 0 ? "" : " of an inner dimension")));
+      if (!one || (chosen && now_excess_ - one->excess < (now_excess_ - chosen->excess) * 1.02))
+        break;
+      chosen = std::move(one);
+    }
+    if (chosen && (!best || chosen->score > best->score)) best = std::move(chosen);
   }
 
   // Too small to make a difference at this size of program.

@@ -54,8 +54,7 @@ class Closure {
     const Kernel& kernel = schedule.kernel(entry);
     if (kernel.get<BarrierKernel>() || kernel.get<WhileKernel>() || kernel.get<CaseKernel>())
       return false;
-    if (entry.axis == PieceAxis::contracted || entry.accumulate)
-      return false;  // one piece is not the value
+    if (entry.axis.contracted()) return false;  // one piece is not the value
     return std::none_of(kernel.in_place.begin(), kernel.in_place.end(),
                         [](const auto& pair) { return pair.required; });
   }
@@ -85,7 +84,7 @@ class Closure {
   // A value put together from pieces cannot be made again by one of its writers.
   bool written_once(int32_t x) const {
     const Entry* entry = producer(x);
-    return old_.instances[static_cast<size_t>(x)].upper >= 0 || entry->axis == PieceAxis::all;
+    return !old_.instances[static_cast<size_t>(x)].slice.whole() || entry->axis.whole();
   }
 
   bool clone_producer(int32_t x, int depth) {

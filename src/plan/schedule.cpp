@@ -36,6 +36,18 @@ Schedule make_schedule(const KernelGraph& graph, std::span<const KernelId> order
   return schedule;
 }
 
+std::vector<int32_t> behind_barriers(const Schedule& schedule) {
+  std::vector<int32_t> out(schedule.instances.size());
+  for (size_t x = 0; x < out.size(); ++x) out[x] = static_cast<int32_t>(x);
+  for (const Entry& entry : schedule.entries) {
+    if (!schedule.kernel(entry).get<BarrierKernel>()) continue;
+    std::span<const int32_t> inputs = schedule.inputs(entry), outputs = schedule.outputs_of(entry);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      out[static_cast<size_t>(outputs[i])] = out[static_cast<size_t>(inputs[i])];
+  }
+  return out;
+}
+
 void remove_dead_entries(Schedule& schedule) {
   std::vector<char> needed(schedule.instances.size(), 0);
   for (int32_t x : schedule.outputs) needed[static_cast<size_t>(x)] = 1;
@@ -61,6 +73,7 @@ class Simulator {
 
   Profile run() {
     find_uses();
+    same_as_ = behind_barriers(schedule_);
     place_residents();
     out_.memory.reserve(schedule_.entries.size());
     for (size_t e = 0; e < schedule_.entries.size(); ++e) step(static_cast<int32_t>(e));
@@ -140,11 +153,6 @@ class Simulator {
     live_ -= slot.bytes;
   }
 
-  bool exclusive(int32_t x) const {
-    size_t s = static_cast<size_t>(out_.slot_of[static_cast<size_t>(x)]);
-    return !out_.slots[s].pinned && users_[s] == 1;
-  }
-
   // The input whose buffer the output takes, or -1.
   int32_t in_place_source(const Entry& entry, int32_t e, int32_t output, bool& required,
                           int32_t& required_input) {
@@ -157,7 +165,7 @@ class Simulator {
       if (pair.output != output) continue;
       int32_t x = inputs[static_cast<size_t>(pair.input)];
       if (pair.required) required = true, required_input = x;
-      if (out_.last_use[static_cast<size_t>(x)] != e || !exclusive(x) || taken(x)) continue;
+      if (!replaceable(x, pair.input, entry, e)) continue;
       if (schedule_.instances[static_cast<size_t>(x)].bytes !=
           schedule_.instances[static_cast<size_t>(y)].bytes)
         continue;
@@ -165,6 +173,41 @@ class Simulator {
       if (best < 0 || x == wanted) best = x;
     }
     return best;
+  }
+
+  // Whether nobody needs an input's old content once this entry has written over it: it is the last
+  // reader; or it is the first of several pieces, each of which touches its own slice, and so does
+  // every other reader from here on, which comes before the writer in each piece.
+  bool replaceable(int32_t x, int32_t input, const Entry& entry, int32_t e) const {
+    const Slot& slot = out_.slots[static_cast<size_t>(out_.slot_of[static_cast<size_t>(x)])];
+    int32_t users = users_[static_cast<size_t>(out_.slot_of[static_cast<size_t>(x)])];
+    if (slot.pinned || taken(x)) return false;
+    if (out_.last_use[static_cast<size_t>(x)] == e && users == 1) return true;
+    if (entry.region < 0 || !entry.axis.parallel() || entry.lower != 0 || !sliced(entry, input))
+      return false;
+    // All that lives in the slot must be this value under the names that barriers gave it.
+    int32_t last = e, names = 0;
+    for (size_t other = 0; other < same_as_.size(); ++other) {
+      if (out_.slot_of[other] != out_.slot_of[static_cast<size_t>(x)] || out_.last_use[other] < e)
+        continue;
+      if (same_as_[other] != same_as_[static_cast<size_t>(x)]) return false;
+      last = std::max(last, out_.last_use[other]);
+      ++names;
+    }
+    if (names != users || static_cast<size_t>(last) == schedule_.entries.size()) return false;
+    for (int32_t f = e + 1; f <= last; ++f) {
+      const Entry& other = schedule_.entries[static_cast<size_t>(f)];
+      std::span<const int32_t> inputs = schedule_.inputs(other);
+      for (size_t i = 0; i < inputs.size(); ++i)
+        if (same_as_[static_cast<size_t>(inputs[i])] == same_as_[static_cast<size_t>(x)] &&
+            (other.region != entry.region || other.lower == entry.lower ||
+             !sliced(other, static_cast<int32_t>(i))))
+          return false;
+    }
+    return true;
+  }
+  static bool sliced(const Entry& entry, int32_t input) {
+    return input < 32 && (entry.sliced >> input & 1) != 0;
   }
 
   // Leave an argument's buffer to the output that is meant to be there, if that output is made by
@@ -261,6 +304,7 @@ class Simulator {
   std::vector<int32_t> users_;  // live instances per slot
   std::vector<int32_t> alias_;  // per value: the argument instance whose buffer it should end in
   std::vector<int32_t> taken_;
+  std::vector<int32_t> same_as_;  // per instance, behind barriers
   int64_t live_ = 0;
 };
 

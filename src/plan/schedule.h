@@ -1,5 +1,5 @@
 // The planner's working form of one kernel graph: entries (a kernel, or a piece of one) in order,
-// over instances (a value, a recomputed copy of one, or some rows of one). Moves edit it;
+// over instances (a value, a recomputed copy of one, or a slice of one). Moves edit it;
 // simulate() says what memory and time it needs.
 #pragma once
 
@@ -16,17 +16,21 @@ namespace ullage {
 struct Instance {
   ValueId value = -1;
   int64_t bytes = 0;
-  int64_t lower = 0, upper = -1;  // rows; upper < 0: all of the value
-  bool clone = false;             // made by a recomputation
+  Slice slice;
+  bool clone = false;  // made by a recomputation
 };
 
 struct Entry {
   KernelId kernel = -1;
   int32_t first_operand =
       0;  // into Schedule::operands: instances of the kernel's inputs, then of its outputs
-  PieceAxis axis = PieceAxis::all;
-  bool accumulate = false;
+  PieceAxis axis;
+  bool accumulate = false, unfinished = false;
   bool clone = false;
+  // Of a piece: the region it was cut with, and the inputs (a bit each) that exist whole but of
+  // which every piece in the region touches its own slice only.
+  int32_t region = -1;
+  uint32_t sliced = 0;
   int64_t lower = 0, upper = -1;
   double fraction = 1;  // of the kernel's work
   double overhead = 0;  // seconds that running it in pieces adds
@@ -38,6 +42,7 @@ struct Schedule {
   std::vector<Entry> entries;
   std::vector<int32_t> operands;
   std::vector<int32_t> arguments, outputs;  // instances
+  int32_t regions = 0;                      // that were cut so far
 
   const Kernel& kernel(const Entry& entry) const {
     return graph->kernels[static_cast<size_t>(entry.kernel)];
@@ -105,6 +110,9 @@ Schedule make_schedule(const KernelGraph& graph, std::span<const KernelId> order
 Profile simulate(const Schedule& schedule, const KernelCosts& costs, const Target& target,
                  Scope scope);
 
+// Per instance the one that a barrier handed on as it, through any number of barriers; else itself.
+std::vector<int32_t> behind_barriers(const Schedule& schedule);
+
 // Drops entries whose results nobody reads any more.
 void remove_dead_entries(Schedule& schedule);
 
@@ -115,10 +123,10 @@ void remove_dead_entries(Schedule& schedule);
 std::optional<Schedule> recompute(const Schedule& schedule, const Profile& profile, int32_t x,
                                   int32_t before);
 
-// Runs the producer of `x` and everything that reads it in `pieces` pieces, one after another, so
-// that it never exists whole (plan/split.cpp).
+// Runs the producer of `x` and everything that reads it in `pieces` pieces along one of the
+// producer's axes, one piece after another, so that it never exists whole (plan/split.cpp).
 std::optional<Schedule> split(const Schedule& schedule, const Profile& profile,
-                              const Target& target, int32_t x, int64_t pieces);
+                              const Target& target, int32_t x, PieceAxis axis, int64_t pieces);
 
 // A good order of the kernels (plan/order.cpp): program order, in which whatever frees memory runs
 // as soon as it can.

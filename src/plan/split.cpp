@@ -1,7 +1,8 @@
-// Splitting: a producer and everything that reads its result run piece by piece along the rows, so
-// that the large value in between never exists whole. Results that keep the rows are written slice
-// by slice; sums over the rows accumulate, at borders that are multiples of the block in which the
-// unsplit kernel sums, so that bits do not change.
+// Splitting: a producer and everything that reads its result run piece by piece along one of its
+// dimensions (rows of a batch, columns of a hidden layer), so that the large value in between never
+// exists whole. Results that keep the dimension are written slice by slice; sums over it
+// accumulate, at borders that are multiples of the block in which the unsplit kernel sums, so that
+// bits do not change.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,6 +17,7 @@ namespace ullage {
 namespace {
 
 constexpr size_t kMaxRegion = 48;
+constexpr int64_t kLineElements = 64;  // pieces of inner dimensions keep vectors and lines whole
 
 class Splitter {
  public:
@@ -28,66 +30,68 @@ class Splitter {
           readers_[index(x)].push_back(static_cast<int32_t>(e));
   }
 
-  std::optional<Schedule> run(int32_t x, int64_t pieces) {
+  std::optional<Schedule> run(int32_t x, PieceAxis axis, int64_t pieces) {
     int32_t producer = profile_.first_use[index(x)];
     if (producer < 0 || !is_whole(x) || is_output(x)) return {};
     const Entry& first = entry(producer);
-    std::optional<int64_t> rows = axis_extent(old_.kernel(first), *old_.graph, PieceAxis::rows);
-    if (!rows) return {};
-    rows_ = *rows;
-    if (!add_value(x)) return {};
+    extent_ = axis_extent(old_.kernel(first), *old_.graph, axis);
+    std::span<const int32_t> outputs = old_.outputs_of(first);
+    size_t o = static_cast<size_t>(std::find(outputs.begin(), outputs.end(), x) - outputs.begin());
+    OperandUse use = output_use(old_.kernel(first), *old_.graph, axis, o);
+    if (use.kind != OperandUse::Kind::slice || !add_value(x, use.cut)) return {};
     grow();
-    int64_t granularity = has_sums_ ? kReduceBlock : 1;
-    int64_t units = (rows_ + granularity - 1) / granularity;
+    int64_t granularity = has_sums_ ? kReduceBlock : gaps_ ? kLineElements : 1;
+    int64_t units = (extent_ + granularity - 1) / granularity;
     if (units < pieces) return {};
-    int64_t step = (units + pieces - 1) / pieces * granularity;
-    return rebuild(step);
+    step_ = (units + pieces - 1) / pieces * granularity;
+    return rebuild();
   }
 
  private:
   static size_t index(int32_t x) { return static_cast<size_t>(x); }
   const Entry& entry(int32_t e) const { return old_.entries[static_cast<size_t>(e)]; }
-  bool is_whole(int32_t x) const { return old_.instances[index(x)].upper < 0; }
+  bool is_whole(int32_t x) const { return old_.instances[index(x)].slice.whole(); }
   bool is_output(int32_t x) const {
     return std::find(old_.outputs.begin(), old_.outputs.end(), x) != old_.outputs.end();
   }
-  bool has_rows(int32_t x) const {
-    return old_.graph->values[index(old_.instances[index(x)].value)].type.num_elements() % rows_ ==
-           0;
+  int64_t elements(int32_t x) const {
+    return old_.graph->values[index(old_.instances[index(x)].value)].type.num_elements();
   }
 
   // Takes the value's producer and all its readers into the region and lets it exist in pieces
   // only.
-  bool add_value(int32_t x) {
+  bool add_value(int32_t x, const Cut& cut) {
     auto saved_axes = axes_;
-    auto saved_split = split_;
-    bool saved_sums = has_sums_;
-    split_.insert(x);
-    bool ok = has_rows(x) && add_entry(profile_.first_use[index(x)], x, true);
+    auto saved_cuts = cuts_;
+    bool saved_sums = has_sums_, saved_gaps = gaps_;
+    cuts_[x] = cut;
+    gaps_ |= cut.stride * cut.extent != elements(x);
+    bool ok = add_entry(profile_.first_use[index(x)], x, true);
     for (int32_t reader : readers_[index(x)]) ok = ok && add_entry(reader, x, false);
     if (ok && axes_.size() <= kMaxRegion) return true;
     axes_ = std::move(saved_axes);
-    split_ = std::move(saved_split);
+    cuts_ = std::move(saved_cuts);
     has_sums_ = saved_sums;
+    gaps_ = saved_gaps;
     return false;
   }
 
   bool add_entry(int32_t e, int32_t x, bool produces) {
     const Entry& at = entry(e);
-    if (at.axis != PieceAxis::all) return false;
+    if (!at.axis.whole()) return false;
     const Kernel& kernel = old_.kernel(at);
     if (auto it = axes_.find(e); it != axes_.end()) return fits(at, it->second, x, produces);
-    for (PieceAxis axis : {PieceAxis::rows, PieceAxis::contracted}) {
-      std::optional<int64_t> extent = axis_extent(kernel, *old_.graph, axis);
-      if (!extent || *extent != rows_ || !fits(at, axis, x, produces)) continue;
-      // Everything a kernel writes along the rows must keep them.
+    for (PieceAxis axis : piece_axes(kernel, *old_.graph)) {
+      if (axis_extent(kernel, *old_.graph, axis) != extent_ || !fits(at, axis, x, produces))
+        continue;
+      // Everything a kernel writes along a parallel axis must be in slices.
       bool keeps = true;
-      if (axis == PieceAxis::rows && !kernel.get<RngKernel>())
+      if (axis.parallel() && !kernel.get<RngKernel>())
         for (size_t o = 0; o < kernel.outputs.size(); ++o)
-          keeps = keeps && output_use(kernel, *old_.graph, axis, o) == AxisUse::rows;
+          keeps = keeps && output_use(kernel, *old_.graph, axis, o).kind == OperandUse::Kind::slice;
       if (!keeps) continue;
       axes_[e] = axis;
-      has_sums_ |= axis == PieceAxis::contracted;
+      has_sums_ |= axis.contracted();
       return true;
     }
     return false;
@@ -96,42 +100,52 @@ class Splitter {
   bool fits(const Entry& at, PieceAxis axis, int32_t x, bool produces) const {
     const Kernel& kernel = old_.kernel(at);
     std::span<const int32_t> inputs = old_.inputs(at), outputs = old_.outputs_of(at);
+    const Cut& cut = cuts_.at(x);
     if (produces) {
-      if (axis != PieceAxis::rows) return false;
+      if (!axis.parallel()) return false;
       for (size_t o = 0; o < outputs.size(); ++o)
-        if (outputs[o] == x && output_use(kernel, *old_.graph, axis, o) != AxisUse::rows)
-          return false;
+        if (outputs[o] == x && !output_use(kernel, *old_.graph, axis, o).slices(cut)) return false;
       return true;
     }
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i] == x && input_use(kernel, *old_.graph, axis, i) != AxisUse::rows) return false;
+      if (inputs[i] == x && !input_use(kernel, *old_.graph, axis, i).slices(cut)) return false;
     return true;
   }
 
   // Other large values that the region makes, or reads, join it where they can.
   void grow() {
     bool again = true;
-    std::set<int32_t> tried = split_;
+    std::set<int32_t> tried;
     int64_t largest = 0;
-    for (int32_t x : split_) largest = std::max(largest, old_.instances[index(x)].bytes);
+    for (const auto& [x, cut] : cuts_) {
+      tried.insert(x);
+      largest = std::max(largest, old_.instances[index(x)].bytes);
+    }
     while (again && axes_.size() < kMaxRegion) {
       again = false;
-      std::vector<int32_t> candidates;
+      std::vector<std::pair<int32_t, Cut>> candidates;
       for (auto [e, axis] : axes_) {
-        if (axis == PieceAxis::rows)
-          for (int32_t y : old_.outputs_of(entry(e))) candidates.push_back(y);
-        for (int32_t y : old_.inputs(entry(e))) candidates.push_back(y);
+        const Kernel& kernel = old_.kernel(entry(e));
+        auto add = [&](int32_t y, const OperandUse& use) {
+          if (use.kind == OperandUse::Kind::slice) candidates.push_back({y, use.cut});
+        };
+        std::span<const int32_t> inputs = old_.inputs(entry(e)),
+                                 outputs = old_.outputs_of(entry(e));
+        for (size_t o = 0; o < outputs.size(); ++o)
+          add(outputs[o], output_use(kernel, *old_.graph, axis, o));
+        for (size_t i = 0; i < inputs.size(); ++i)
+          add(inputs[i], input_use(kernel, *old_.graph, axis, i));
       }
-      for (int32_t y : candidates) {
+      for (const auto& [y, cut] : candidates) {
         if (tried.contains(y)) continue;
         if (profile_.first_use[index(y)] < 0 || !is_whole(y) || is_output(y) ||
             readers_[index(y)].empty())
           continue;
         // A value that the region both makes and reads cannot wait for the last piece, whatever its
         // size.
-        if (old_.instances[index(y)].bytes * 4 < largest && !made_and_read(y)) continue;
+        if (old_.instances[index(y)].bytes * 32 < largest && !made_and_read(y)) continue;
         tried.insert(y);
-        if (add_value(y)) again = true;
+        if (add_value(y, cut)) again = true;
       }
     }
   }
@@ -142,7 +156,7 @@ class Splitter {
                        [this](int32_t e) { return axes_.contains(e); });
   }
 
-  std::optional<Schedule> rebuild(int64_t step) {
+  std::optional<Schedule> rebuild() {
     int32_t begin = axes_.begin()->first, end = axes_.rbegin()->first + 1;
     // What stands between and depends on the region's results waits until the last piece is done.
     std::unordered_set<int32_t> late_values;
@@ -155,7 +169,7 @@ class Splitter {
       if (axes_.contains(e)) {
         // Only through values that exist in pieces may the region read itself.
         for (int32_t x : inputs)
-          if (late_values.contains(x) && !split_.contains(x)) return {};
+          if (late_values.contains(x) && !cuts_.contains(x)) return {};
         late_values.insert(outputs.begin(), outputs.end());
         continue;
       }
@@ -169,20 +183,50 @@ class Splitter {
     Schedule out = old_;
     out.entries.assign(old_.entries.begin(), old_.entries.begin() + begin);
     for (int32_t e : early) out.entries.push_back(entry(e));
-    for (int64_t lower = 0; lower < rows_; lower += step)
-      add_piece(out, lower, std::min(lower + step, rows_));
+    std::map<int32_t, uint32_t> sliced = sliced_inputs();
+    for (int64_t lower = 0; lower < extent_; lower += step_)
+      add_piece(out, lower, std::min(lower + step_, extent_), sliced);
+    ++out.regions;
     for (int32_t e : late) out.entries.push_back(entry(e));
     out.entries.insert(out.entries.end(), old_.entries.begin() + end, old_.entries.end());
     return out;
   }
 
-  void add_piece(Schedule& out, int64_t lower, int64_t upper) {
+  // Of each entry, the inputs that stay whole while the whole region touches them slice by slice
+  // along one cut: their slices are free for an output once the piece is done.
+  std::map<int32_t, uint32_t> sliced_inputs() const {
+    std::vector<int32_t> same_as = behind_barriers(old_);
+    std::map<int32_t, std::optional<Cut>> cut_of;  // nothing: by several cuts, or whole
+    auto each = [&](auto&& f) {
+      for (auto [e, axis] : axes_) {
+        std::span<const int32_t> inputs = old_.inputs(entry(e));
+        for (size_t i = 0; i < std::min<size_t>(inputs.size(), 32); ++i)
+          if (!cuts_.contains(inputs[i]))
+            f(e, i, inputs[i], input_use(old_.kernel(entry(e)), *old_.graph, axis, i));
+      }
+    };
+    each([&](int32_t, size_t, int32_t x, const OperandUse& use) {
+      std::optional<Cut> cut;
+      if (use.kind == OperandUse::Kind::slice) cut = use.cut;
+      auto [it, fresh] = cut_of.try_emplace(same_as[index(x)], cut);
+      if (!fresh && it->second != cut) it->second.reset();
+    });
+    std::map<int32_t, uint32_t> out;
+    each([&](int32_t e, size_t i, int32_t x, const OperandUse&) {
+      if (cut_of[same_as[index(x)]]) out[e] |= uint32_t{1} << i;
+    });
+    return out;
+  }
+
+  void add_piece(Schedule& out, int64_t lower, int64_t upper,
+                 const std::map<int32_t, uint32_t>& sliced) {
     std::unordered_map<int32_t, int32_t> piece;
-    for (int32_t x : split_) {
+    for (const auto& [x, cut] : cuts_) {
       Instance instance = old_.instances[index(x)];
-      instance.bytes = instance.bytes / rows_ * (upper - lower);
-      instance.lower = lower;
-      instance.upper = upper;
+      // Between rounds of the cut there is room for a full piece.
+      bool dense = cut.stride * cut.extent == elements(x);
+      instance.bytes = instance.bytes / extent_ * (dense ? upper - lower : step_);
+      instance.slice = {cut, lower, upper, step_};
       piece[x] = out.add_instance(instance);
     }
     for (auto [e, axis] : axes_) {
@@ -198,8 +242,12 @@ class Splitter {
       one.lower = lower;
       one.upper = upper;
       one.clone = at.clone;
-      one.accumulate = axis == PieceAxis::contracted && lower > 0;
-      one.fraction = at.fraction * static_cast<double>(upper - lower) / static_cast<double>(rows_);
+      one.accumulate = axis.contracted() && lower > 0;
+      one.unfinished = axis.contracted() && upper < extent_;
+      one.region = out.regions;
+      if (auto it = sliced.find(e); it != sliced.end()) one.sliced = it->second;
+      one.fraction =
+          at.fraction * static_cast<double>(upper - lower) / static_cast<double>(extent_);
       if (lower > 0) one.overhead = overhead(at, axis);
       out.entries.push_back(one);
     }
@@ -211,26 +259,28 @@ class Splitter {
     const Kernel& kernel = old_.kernel(at);
     const DotKernel* dot = kernel.get<DotKernel>();
     if (!dot) return 0;
-    double elements = axis == PieceAxis::rows ? static_cast<double>(dot->k_size() * dot->n_size())
-                                              : static_cast<double>(dot->m_size() * dot->n_size());
-    return elements * 8 / target_.bytes_per_second;
+    int64_t elements = axis.contracted() ? dot->m_size() * dot->n_size()
+                       : axis.dim == 0   ? dot->k_size() * dot->n_size()
+                                         : dot->m_size() * dot->k_size();
+    return static_cast<double>(elements) * 8 / target_.bytes_per_second;
   }
 
   const Schedule& old_;
   const Profile& profile_;
   const Target& target_;
   std::vector<std::vector<int32_t>> readers_;  // entries that read each instance
-  int64_t rows_ = 0;
-  std::map<int32_t, PieceAxis> axes_;  // the region: entries and how each is cut
-  std::set<int32_t> split_;            // instances that exist in pieces only
+  int64_t extent_ = 0, step_ = 0;              // of the cut dimension, and of a piece of it
+  std::map<int32_t, PieceAxis> axes_;          // the region: entries and how each is cut
+  std::map<int32_t, Cut> cuts_;                // instances that exist in pieces only
   bool has_sums_ = false;
+  bool gaps_ = false;  // pieces of some value are not contiguous in it
 };
 
 }  // namespace
 
 std::optional<Schedule> split(const Schedule& schedule, const Profile& profile,
-                              const Target& target, int32_t x, int64_t pieces) {
-  return Splitter(schedule, profile, target).run(x, pieces);
+                              const Target& target, int32_t x, PieceAxis axis, int64_t pieces) {
+  return Splitter(schedule, profile, target).run(x, axis, pieces);
 }
 
 }  // namespace ullage

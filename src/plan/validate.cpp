@@ -4,18 +4,21 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+
+#include "plan/validate_access.h"
 
 namespace ullage {
 
 namespace {
 
-// What a buffer holds: rows [lower, upper) of a value of a graph; whole when upper < 0. A sum over
-// a contracted dimension that is not finished says how far it has come.
+// What a buffer holds: a value of a graph, or a slice of one. A sum over a contracted dimension
+// that is not finished says how far it has come.
 struct Content {
   const KernelGraph* graph = nullptr;
   ValueId value = -1;
-  int64_t lower = 0, upper = -1;
+  Placement placement;
   bool partial_sum = false;
   int64_t summed = 0;
 };
@@ -29,17 +32,17 @@ class Validator {
     contents_.resize(plan_.buffers.size());
     const KernelGraph& graph = *plan_.main.graph;
     for (size_t a = 0; a < graph.arguments.size(); ++a)
-      set(plan_.main.arguments[a], {&graph, graph.arguments[a]});
+      set(plan_.main.arguments[a], {&graph, graph.arguments[a], {}});
     for (int32_t b : plan_.constants) {
       const PlanBuffer& buffer = plan_.buffers[index(b)];
-      set(b, {buffer.graph, buffer.value});
+      set(b, {buffer.graph, buffer.value, {}});
       kept_.insert(b);
     }
     for (size_t a = 0; a < graph.arguments.size(); ++a)
       if (!graph.argument_info[a].donated) kept_.insert(plan_.main.arguments[a]);
     block(plan_.main);
     for (size_t o = 0; o < graph.outputs.size(); ++o)
-      expect(plan_.main.outputs[o], graph, graph.outputs[o], 0, -1, "at the end");
+      expect(plan_.main.outputs[o], graph, graph.outputs[o], "at the end");
     return std::move(errors_);
   }
 
@@ -108,24 +111,22 @@ class Validator {
   }
 
   // A buffer may be known under several names: a loop's argument is also the value that entered it.
-  bool holds(int32_t b, const KernelGraph& graph, ValueId value, int64_t lower,
-             int64_t upper) const {
+  template <typename Suits>
+  bool holds(int32_t b, const KernelGraph& graph, ValueId value, const Suits& suits) const {
     ValueId wanted = canonical(graph, value);
-    for (const Content& content : contents_[index(b)]) {
-      if (content.graph != &graph || content.partial_sum ||
-          canonical(graph, content.value) != wanted)
-        continue;
-      if (content.upper < 0) return true;
-      if (upper >= 0 && content.lower <= lower && content.upper >= upper) return true;
-    }
-    return false;
+    return std::any_of(
+        contents_[index(b)].begin(), contents_[index(b)].end(), [&](const Content& content) {
+          return content.graph == &graph && !content.partial_sum &&
+                 canonical(graph, content.value) == wanted && suits(content.placement);
+        });
   }
 
-  void expect(int32_t b, const KernelGraph& graph, ValueId value, int64_t lower, int64_t upper,
-              const std::string& where) {
-    if (!holds(b, graph, value, lower, upper))
-      complain("{}: buffer {} does not hold value {}{}", where, b, value,
-               upper < 0 ? "" : fmt::format(" rows {} to {}", lower, upper));
+  bool holds(int32_t b, const KernelGraph& graph, ValueId value) const {
+    return holds(b, graph, value, [](const Placement& placement) { return placement.whole(); });
+  }
+
+  void expect(int32_t b, const KernelGraph& graph, ValueId value, const std::string& where) {
+    if (!holds(b, graph, value)) complain("{}: buffer {} does not hold value {}", where, b, value);
   }
 
   void in_life(int32_t b, int32_t from, int32_t to, const std::string& where) {
@@ -139,31 +140,30 @@ class Validator {
     set(b, content);
   }
 
-  // Rows written one piece after another into a whole buffer become the whole value.
-  void write_rows(int32_t b, const KernelGraph& graph, ValueId value, const PlanStep& step,
-                  const std::string& where) {
+  // Slices written one after another into a whole buffer become the whole value, while what was
+  // there loses them.
+  void write_slice(int32_t b, const KernelGraph& graph, ValueId value, Placement next,
+                   const std::string& where) {
     if (kept_.contains(b)) complain("{}: buffer {} must not change", where, b);
-    Content* have = nullptr;
-    for (Content& content : contents_[index(b)])
-      if (content.graph == &graph && content.value == value && content.upper == step.lower)
-        have = &content;
-    Content next{&graph, value, step.lower, step.upper};
-    if (have) next.lower = have->lower;
-    if (next.lower == 0 && next.upper == rows_of(graph, step)) next.upper = -1;
-    set(b, next);
-  }
-
-  static int64_t rows_of(const KernelGraph& graph, const PlanStep& step) {
-    const Kernel& kernel = graph.kernels[index(step.kernel)];
-    if (const DotKernel* dot = kernel.get<DotKernel>())
-      return step.axis == PieceAxis::rows ? dot->m[0] : dot->k[0];
-    if (const LoopKernel* loop = kernel.get<LoopKernel>()) {
-      for (size_t d = 0; d < loop->roles.size(); ++d)
-        if ((loop->roles[d] == LoopRole::parallel) == (step.axis == PieceAxis::rows))
-          return loop->extents[d];
+    std::vector<Content> left;
+    for (Content& content : contents_[index(b)]) {
+      Placement& had = content.placement;
+      if (had.whole()) had = {next.cut, 0, next.cut.extent, next.cut.stride * next.cut.extent, 0};
+      if (!(had.cut == next.cut) || had.origin != next.origin || had.spacing != next.spacing ||
+          content.partial_sum)
+        continue;
+      if (content.graph == &graph && content.value == value) {
+        if (had.upper == next.lower) next.lower = had.lower;
+      } else if (had.lower == next.lower && had.upper > next.upper) {
+        had.lower = next.upper;
+        left.push_back(content);
+      }
     }
-    if (kernel.get<RngKernel>()) return graph.values[index(kernel.outputs[1])].type.shape[0];
-    return -1;
+    if (next.origin == 0 && next.lower == 0 && next.upper == next.cut.extent &&
+        next.spacing == next.cut.stride * next.cut.extent)
+      next = {};
+    left.push_back({&graph, value, next});
+    contents_[index(b)] = std::move(left);
   }
 
   void block(const PlanBlock& steps) {
@@ -178,7 +178,7 @@ class Validator {
           contents_[index(step.outputs[0])] = contents_[index(step.inputs[0])];
           break;
         case PlanStep::Kind::kernel:
-          kernel(*steps.graph, step, where);
+          kernel(*steps.graph, step, steps.variants, where);
           break;
         case PlanStep::Kind::loop:
           loop(*steps.graph, step, where);
@@ -190,7 +190,9 @@ class Validator {
     }
   }
 
-  void kernel(const KernelGraph& graph, const PlanStep& step, const std::string& where) {
+  void kernel(const KernelGraph& graph, const PlanStep& step,
+              const std::vector<std::shared_ptr<const Kernel>>& variants,
+              const std::string& where) {
     const Kernel& kernel = graph.kernels[index(step.kernel)];
     if (step.scratch >= 0) {
       in_life(step.scratch, step.time, step.time, where);
@@ -199,11 +201,30 @@ class Validator {
     } else if (kernel.scratch_bytes > 0) {
       complain("{}: scratch is missing", where);
     }
-    bool piece = step.axis != PieceAxis::all;
-    if (step.axis == PieceAxis::contracted && step.lower % kDotBlock != 0)
+    std::optional<int64_t> extent = 0;
+    if (!step.axis.whole()) extent = cut_extent(kernel, graph, step.axis);
+    if (!extent || (!step.axis.whole() &&
+                    (step.lower < 0 || step.lower >= step.upper || step.upper > *extent))) {
+      complain("{}: the kernel has no such piece", where);
+      return;
+    }
+    if (step.axis.contracted() && step.lower % kDotBlock != 0)
       complain("{}: a sum is cut at {}, inside a block", where, step.lower);
-    for (size_t i = 0; i < kernel.inputs.size(); ++i)
-      expect(step.inputs[i], graph, kernel.inputs[i], step.lower, piece ? step.upper : -1, where);
+    const Kernel& running = step.variant < 0 ? kernel : *variants[index(step.variant)];
+    if (&running != &kernel && !same_but_addresses(kernel, running))
+      complain("{}: the variant is another kernel", where);
+    if (step.axis.parallel() && cut_dim(running) != step.axis.dim)
+      complain("{}: the kernel cuts another dimension", where);
+    for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+      const KernelValue& value = graph.values[index(kernel.inputs[i])];
+      bool found = holds(step.inputs[i], graph, kernel.inputs[i], [&](const Placement& placement) {
+        return loads_agree(kernel, running, step, i, placement, shift(step, i, value),
+                           value.type.num_elements());
+      });
+      if (!found)
+        complain("{}: buffer {} does not hold what is read of value {}", where, step.inputs[i],
+                 kernel.inputs[i]);
+    }
     for (size_t o = 0; o < kernel.outputs.size(); ++o) {
       bool permitted = false, starts_from_input = false;
       for (size_t i = 0; i < kernel.inputs.size(); ++i) {
@@ -212,7 +233,7 @@ class Validator {
               pair.output == static_cast<int32_t>(o) && pair.input == static_cast<int32_t>(i);
           if (this_pair && step.inputs[i] == step.outputs[o]) permitted = true;
           if (this_pair && pair.required)
-            starts_from_input = holds(step.outputs[o], graph, kernel.inputs[i], 0, -1);
+            starts_from_input = holds(step.outputs[o], graph, kernel.inputs[i]);
         }
       }
       bool clash =
@@ -227,31 +248,65 @@ class Validator {
     }
     for (size_t o = 0; o < kernel.outputs.size(); ++o) {
       int32_t b = step.outputs[o];
-      if (!piece) {
-        write(b, {&graph, kernel.outputs[o]}, where);
-      } else if (step.axis == PieceAxis::rows) {
-        if (kernel.get<RngKernel>() && o == 0)
-          write(b, {&graph, kernel.outputs[o]}, where);
+      const KernelValue& value = graph.values[index(kernel.outputs[o])];
+      int64_t elements = value.type.num_elements();
+      if (step.axis.whole()) {
+        write(b, {&graph, kernel.outputs[o], {}}, where);
+      } else if (step.axis.contracted()) {
+        accumulate(b, graph, kernel.outputs[o], step, *extent, where);
+      } else if (kernel.get<RngKernel>()) {
+        int64_t row = elements / *extent;
+        if (o == 0)
+          write(b, {&graph, kernel.outputs[o], {}}, where);
+        else if (room(b, value) == elements)
+          write_slice(b, graph, kernel.outputs[o],
+                      {{row, *extent}, step.lower, step.upper, elements, 0}, where);
         else
-          write_rows(b, graph, kernel.outputs[o], step, where);
+          write_slice(b, graph, kernel.outputs[o],
+                      {{row, *extent}, step.lower, step.upper, elements, step.lower}, where);
       } else {
-        accumulate(b, graph, kernel.outputs[o], step, where);
+        std::optional<Placement> next =
+            stored(kernel, running, step, o, shift(step, kernel.inputs.size() + o, value), elements,
+                   room(b, value));
+        if (!next) {
+          complain("{}: output {} is not one slice in its buffer", where, o);
+          next.emplace();
+        }
+        write_slice(b, graph, kernel.outputs[o], *next, where);
       }
     }
   }
 
+  static int32_t cut_dim(const Kernel& kernel) {
+    if (const LoopKernel* loop = kernel.get<LoopKernel>()) return loop->cut_dim;
+    if (const DotKernel* dot = kernel.get<DotKernel>()) return dot->cut_dim;
+    return 0;
+  }
+
+  // In elements of the value.
+  static int64_t shift(const PlanStep& step, size_t operand, const KernelValue& value) {
+    if (operand >= step.shift.size() || value.bytes == 0) return 0;
+    return step.shift[operand] / (value.bytes / value.type.num_elements());
+  }
+  int64_t room(int32_t b, const KernelValue& value) const {
+    return plan_.buffers[index(b)].bytes /
+           std::max<int64_t>(1, value.bytes / value.type.num_elements());
+  }
+
   void accumulate(int32_t b, const KernelGraph& graph, ValueId value, const PlanStep& step,
-                  const std::string& where) {
+                  int64_t extent, const std::string& where) {
     int64_t done = 0;
     for (const Content& content : contents_[index(b)])
       if (content.graph == &graph && content.value == value && content.partial_sum)
         done = content.summed;
     if (step.accumulate != (step.lower > 0) || step.lower != (step.accumulate ? done : 0))
       complain("{}: a sum goes on at {}, but stands at {}", where, step.lower, done);
-    Content next{&graph, value};
-    next.summed = step.upper;
-    next.partial_sum = step.upper < rows_of(graph, step);
-    write(b, next, where);
+    if (step.unfinished != (step.upper < extent))
+      complain("{}: a sum is finished at {} of {}", where, step.upper, extent);
+    if (step.unfinished &&
+        std::find(step.inputs.begin(), step.inputs.end(), b) != step.inputs.end())
+      complain("{}: an unfinished sum takes the place of an operand", where);
+    write(b, {&graph, value, {}, step.upper < extent, step.upper}, where);
   }
 
   // Runs the body once on unknown carried values: what holds for one trip holds for all.
@@ -260,7 +315,7 @@ class Validator {
     const WhileKernel& loop = *kernel.get<WhileKernel>();
     size_t carried = static_cast<size_t>(loop.carried);
     for (size_t i = 0; i < kernel.inputs.size(); ++i)
-      expect(i < carried ? step.outputs[i] : step.inputs[i], graph, kernel.inputs[i], 0, -1, where);
+      expect(i < carried ? step.outputs[i] : step.inputs[i], graph, kernel.inputs[i], where);
     std::set<int32_t> kept = kept_;
     for (size_t i = carried; i < step.inputs.size(); ++i) kept_.insert(step.inputs[i]);
     for (size_t n = step.nested.size(); n-- > 0;) {  // condition first
@@ -269,20 +324,21 @@ class Validator {
         name(inner.arguments[a], *inner.graph, inner.graph->arguments[a], a < carried);
       block(inner);
       for (size_t o = 0; o < inner.graph->outputs.size(); ++o)
-        expect(inner.outputs[o], *inner.graph, inner.graph->outputs[o], 0, -1, where + " (nested)");
+        expect(inner.outputs[o], *inner.graph, inner.graph->outputs[o], where + " (nested)");
       if (n == 0)
         for (size_t o = 0; o < carried; ++o)
           if (inner.outputs[o] != step.outputs[o])
             complain("{}: carried value {} does not return to its buffer", where, o);
     }
     kept_ = std::move(kept);
-    for (size_t o = 0; o < carried; ++o) write(step.outputs[o], {&graph, kernel.outputs[o]}, where);
+    for (size_t o = 0; o < carried; ++o)
+      write(step.outputs[o], {&graph, kernel.outputs[o], {}}, where);
   }
 
   void branch(const KernelGraph& graph, const PlanStep& step, const std::string& where) {
     const Kernel& kernel = graph.kernels[index(step.kernel)];
     for (size_t i = 0; i < kernel.inputs.size(); ++i)
-      expect(step.inputs[i], graph, kernel.inputs[i], 0, -1, where);
+      expect(step.inputs[i], graph, kernel.inputs[i], where);
     for (const PlanBlock& inner : step.nested) {
       std::set<int32_t> kept = kept_;
       for (size_t a = 0; a < inner.graph->arguments.size(); ++a) {
@@ -291,20 +347,20 @@ class Validator {
       }
       block(inner);
       for (size_t o = 0; o < inner.graph->outputs.size(); ++o) {
-        expect(inner.outputs[o], *inner.graph, inner.graph->outputs[o], 0, -1, where + " (branch)");
+        expect(inner.outputs[o], *inner.graph, inner.graph->outputs[o], where + " (branch)");
         if (inner.outputs[o] != step.outputs[o])
           complain("{}: branch result {} is not in its buffer", where, o);
       }
       kept_ = std::move(kept);
     }
     for (size_t o = 0; o < kernel.outputs.size(); ++o)
-      write(step.outputs[o], {&graph, kernel.outputs[o]}, where);
+      write(step.outputs[o], {&graph, kernel.outputs[o], {}}, where);
   }
 
   // The buffer's content gets another name (or, for a carried value, becomes something new).
   void name(int32_t b, const KernelGraph& graph, ValueId value, bool replace) {
     if (replace) contents_[index(b)].clear();
-    contents_[index(b)].push_back({&graph, value});
+    contents_[index(b)].push_back({&graph, value, {}});
   }
 
   const Plan& plan_;

@@ -51,7 +51,7 @@ class Reporter {
         out_.copied_bytes += step.bytes;
       } else {
         ++out_.kernels;
-        out_.pieces += step.axis != PieceAxis::all;
+        out_.pieces += !step.axis.whole();
         out_.recomputed += step.recomputed;
       }
       bool nested_peak = step.time <= plan_.peak_time && plan_.peak_time <= step.end_time;
@@ -79,8 +79,9 @@ class Reporter {
         const KernelValue& v = buffer.graph->values[static_cast<size_t>(buffer.value)];
         value.name = v.name;
         value.shape = to_string(v.type);
-        if (buffer.upper >= 0)
-          value.shape += fmt::format(" rows {} to {}", buffer.lower, buffer.upper);
+        if (!buffer.slice.whole())
+          value.shape += fmt::format(" slice {} to {} of {}", buffer.slice.lower,
+                                     buffer.slice.upper, buffer.slice.cut.extent);
         value.source = source(v.location);
       }
       explain(value, buffer, static_cast<int32_t>(i));

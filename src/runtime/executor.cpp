@@ -73,6 +73,7 @@ std::vector<Executor::Bound> Executor::bind(const std::vector<ExecStep>& steps) 
     bound.call.lower = step.lower;
     bound.call.upper = step.upper;
     bound.call.accumulate = step.accumulate;
+    bound.call.unfinished = step.unfinished;
     auto known = std::find_if(spent_.begin(), spent_.end(),
                               [&](const Spent& s) { return s.name == step.name; });
     bound.spent = static_cast<size_t>(known - spent_.begin());

@@ -31,7 +31,7 @@ struct ExecStep {
   int64_t scratch_bytes = 0;
   KernelCall::Axis axis = KernelCall::Axis::all;
   int64_t lower = 0, upper = -1;
-  bool accumulate = false;
+  bool accumulate = false, unfinished = false;
   int64_t bytes = 0;        // of a copy
   int64_t trip_count = -1;  // of a loop; below 0: while the condition holds
   int64_t control =

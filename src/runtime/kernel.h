@@ -11,18 +11,20 @@ namespace ullage {
 class ThreadPool;
 
 struct KernelCall {
-  // The kernel's inputs, then its outputs. When only a piece [lower, upper) of loop dimension 0 is
-  // run, the address of a buffer that holds just the piece is moved back so that indexing with the
-  // full indices lands in it.
+  // The kernel's inputs, then its outputs. When only a piece [lower, upper) is run, the address of a
+  // buffer that holds just the piece is moved back so that indexing with the full indices lands in
+  // it.
   std::byte* const* buffers = nullptr;
   std::byte* scratch = nullptr;
-  // The piece to run: of the outermost parallel loop dimension (loops), of m (products), or of k
-  // (products whose piece is of the contracted dimension). upper < 0 means everything.
-  enum class Axis : uint8_t { all, rows, contracted };
+  // The piece to run: of the kernel's parallel dimension that may be cut, or of the first reduced
+  // or contracted one. upper < 0 means everything.
+  enum class Axis : uint8_t { all, parallel, contracted };
   Axis axis = Axis::all;
   int64_t lower = 0, upper = -1;
-  bool accumulate =
-      false;  // contracted pieces after the first: continue from what the output holds
+  // Contracted pieces: all but the first continue from what the output holds, all but the last
+  // leave a sum there to be continued.
+  bool accumulate = false;
+  bool unfinished = false;
 };
 
 class CompiledKernel {

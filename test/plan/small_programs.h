@@ -59,4 +59,26 @@ func.func public @main(%w1: tensor<64x2048xf32> {tf.aliasing_output = 0 : i32},
   return %n1, %n2 : tensor<64x2048xf32>, tensor<2048x64xf32>
 })";
 
+// The backward half of such a block: the hidden layer comes again from its input, and everything
+// made of it keeps the hidden dimension or sums over it.
+inline const char* kBackwardStep = R"(
+func.func public @main(%w1: tensor<64x2048xf32> {tf.aliasing_output = 0 : i32},
+                       %w2: tensor<2048x64xf32> {tf.aliasing_output = 1 : i32},
+                       %x: tensor<256x64xf32>, %gy: tensor<256x64xf32>)
+    -> (tensor<64x2048xf32>, tensor<2048x64xf32>, tensor<256x64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %z = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<256x2048xf32>
+  %h = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x2048xf32>) -> tensor<256x2048xf32>
+  %r = stablehlo.maximum %h, %z : tensor<256x2048xf32>
+  %gw2 = stablehlo.dot_general %r, %gy, contracting_dims = [0] x [0] : (tensor<256x2048xf32>, tensor<256x64xf32>) -> tensor<2048x64xf32>
+  %gr = stablehlo.dot_general %gy, %w2, contracting_dims = [1] x [1] : (tensor<256x64xf32>, tensor<2048x64xf32>) -> tensor<256x2048xf32>
+  %on = stablehlo.compare GT, %h, %z, FLOAT : (tensor<256x2048xf32>, tensor<256x2048xf32>) -> tensor<256x2048xi1>
+  %gh = stablehlo.select %on, %gr, %z : tensor<256x2048xi1>, tensor<256x2048xf32>
+  %gw1 = stablehlo.dot_general %x, %gh, contracting_dims = [0] x [0] : (tensor<256x64xf32>, tensor<256x2048xf32>) -> tensor<64x2048xf32>
+  %gx = stablehlo.dot_general %gh, %w1, contracting_dims = [1] x [1] : (tensor<256x2048xf32>, tensor<64x2048xf32>) -> tensor<256x64xf32>
+  %n1 = stablehlo.subtract %w1, %gw1 : tensor<64x2048xf32>
+  %n2 = stablehlo.subtract %w2, %gw2 : tensor<2048x64xf32>
+  return %n1, %n2, %gx : tensor<64x2048xf32>, tensor<2048x64xf32>, tensor<256x64xf32>
+})";
+
 }  // namespace ullage

@@ -1,6 +1,8 @@
 // The validator must notice a plan that is wrong: valid plans are damaged in one way each.
 #include "plan/validate.h"
 
+#include <algorithm>
+
 #include "plan/planner.h"
 #include "plan/small_programs.h"
 
@@ -9,8 +11,10 @@ namespace {
 
 class Validate : public testing::Test {
  protected:
-  void SetUp() override {
-    program_ = small_program(kTrainingStep);
+  void SetUp() override { plan(kTrainingStep); }
+
+  void plan(const char* text) {
+    program_ = small_program(text);
     planner_ = std::make_unique<Planner>(program_->graph, nullptr, program_->target);
     PlanOptions options;
     PlanOutcome free = planner_->plan(options);
@@ -76,7 +80,7 @@ TEST_F(Validate, NoticesWrongOperand) {
 }
 
 TEST_F(Validate, NoticesLostPiece) {
-  auto is_piece = [](const PlanStep& step) { return step.axis != PieceAxis::all; };
+  auto is_piece = [](const PlanStep& step) { return !step.axis.whole(); };
   int pieces = 0;
   for (size_t i = 0; i < cut_.main.steps.size(); ++i) {
     if (!is_piece(cut_.main.steps[i])) continue;
@@ -89,17 +93,89 @@ TEST_F(Validate, NoticesLostPiece) {
 }
 
 TEST_F(Validate, NoticesSumCutInsideABlock) {
-  PlanStep& step = first(
-      cut_, [](const PlanStep& s) { return s.axis == PieceAxis::contracted && s.accumulate; });
+  PlanStep& step =
+      first(cut_, [](const PlanStep& s) { return s.axis.contracted() && s.accumulate; });
   step.lower -= 1;
   EXPECT_FALSE(validate(cut_).empty());
 }
 
 TEST_F(Validate, NoticesRestartedSum) {
-  PlanStep& step = first(
-      cut_, [](const PlanStep& s) { return s.axis == PieceAxis::contracted && s.accumulate; });
+  PlanStep& step =
+      first(cut_, [](const PlanStep& s) { return s.axis.contracted() && s.accumulate; });
   step.accumulate = false;
   EXPECT_FALSE(validate(cut_).empty());
+}
+
+TEST_F(Validate, NoticesUnfinishedSum) {
+  PlanStep& step = first(cut_, [](const PlanStep& s) { return s.axis.contracted(); });
+  step.unfinished = !step.unfinished;
+  EXPECT_FALSE(validate(cut_).empty());
+}
+
+// The floor's plan cuts the hidden layer, whose pieces are not contiguous in it, and updates the
+// weights piece by piece in their own place.
+TEST_F(Validate, NoticesWrongAddresses) {
+  plan(kBackwardStep);
+  EXPECT_EQ(validate(cut_), std::vector<std::string>{});
+  ASSERT_FALSE(cut_.main.variants.empty());
+  auto is_variant = [](const PlanStep& s) { return s.variant >= 0; };
+  PlanStep& step = first(cut_, is_variant);
+  int32_t variant = step.variant;
+  step.variant = -1;
+  EXPECT_FALSE(validate(cut_).empty()) << "the graph's kernel addresses whole values";
+  step.variant = variant;
+  for (PlanStep& piece : cut_.main.steps)
+    for (int64_t& shift : piece.shift) {
+      if (shift == 0) continue;
+      shift -= 4;
+      EXPECT_FALSE(validate(cut_).empty()) << "shift at time " << piece.time;
+      shift += 4;
+    }
+  EXPECT_TRUE(validate(cut_).empty());
+}
+
+TEST_F(Validate, NoticesVariantOfAnotherKernel) {
+  plan(kBackwardStep);
+  ASSERT_FALSE(cut_.main.variants.empty());
+  for (auto& variant : cut_.main.variants) {
+    std::shared_ptr<const Kernel> original = variant;
+    auto changed = std::make_shared<Kernel>(*variant);
+    if (LoopKernel* loop = changed->get<LoopKernel>())
+      loop->cut_dim += 1;
+    else
+      changed->get<DotKernel>()->cut_dim ^= 1;
+    variant = changed;
+    bool runs_parallel = false;
+    for (const PlanStep& step : cut_.main.steps)
+      runs_parallel |= step.variant >= 0 && step.axis.parallel() &&
+                       cut_.main.variants[static_cast<size_t>(step.variant)] == variant;
+    EXPECT_EQ(validate(cut_).empty(), !runs_parallel);
+    variant = original;
+  }
+}
+
+TEST_F(Validate, NoticesReaderAfterOverwriting) {
+  plan(kBackwardStep);
+  // The pieces of one kernel that overwrites an argument slice by slice, swapped with the piece's
+  // reader of the same slice before it.
+  std::vector<PlanStep>& steps = cut_.main.steps;
+  int tried = 0;
+  for (size_t w = 1; w < steps.size(); ++w) {
+    if (!steps[w].axis.parallel()) continue;
+    for (int32_t b : steps[w].outputs) {
+      if (cut_.buffers[static_cast<size_t>(b)].kind != PlanBuffer::Kind::argument) continue;
+      for (size_t r = 0; r < w; ++r) {
+        if (steps[r].lower != steps[w].lower || steps[r].axis.whole() ||
+            std::find(steps[r].inputs.begin(), steps[r].inputs.end(), b) == steps[r].inputs.end())
+          continue;
+        ++tried;
+        std::swap(steps[r], steps[w]);
+        EXPECT_FALSE(validate(cut_).empty());
+        std::swap(steps[r], steps[w]);
+      }
+    }
+  }
+  EXPECT_GT(tried, 0);
 }
 
 TEST_F(Validate, NoticesShortLife) {

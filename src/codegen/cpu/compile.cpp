@@ -26,16 +26,32 @@ CpuCompiler::CpuCompiler(CompileOptions options) : state_(std::make_unique<State
 }
 CpuCompiler::~CpuCompiler() = default;
 
+Status CpuCompiler::add(const Kernel& kernel, const KernelGraph& graph) {
+  if (state_->names.contains(&kernel)) return Ok{};
+  Result<KernelRecipe> recipe = kernel_recipe(kernel, graph, host(state_->options.isa));
+  if (!recipe) return recipe.diagnostics();
+  std::vector<std::string> names;
+  for (KernelRecipe::Code& code : recipe->functions) {
+    auto [at, fresh] =
+        state_->known.try_emplace(code.key, "k" + std::to_string(state_->known.size()));
+    if (fresh) state_->pending.push_back({at->second, std::move(code.emit), code.weight});
+    names.push_back(at->second);
+  }
+  state_->names[&kernel] = std::move(names);
+  state_->recipes[&kernel] = std::move(*recipe);
+  return Ok{};
+}
+
 Status CpuCompiler::add(const KernelGraph& graph) {
   std::vector<Diagnostic> problems;
+  auto note = [&](const Status& status) {
+    if (!status)
+      problems.insert(problems.end(), status.diagnostics().begin(), status.diagnostics().end());
+  };
+  auto nested = [&](const std::shared_ptr<KernelGraph>& inner) {
+    if (inner) note(add(*inner));
+  };
   for (const Kernel& kernel : graph.kernels) {
-    if (state_->names.contains(&kernel)) continue;
-    auto nested = [&](const std::shared_ptr<KernelGraph>& inner) {
-      if (!inner) return;
-      Status status = add(*inner);
-      if (!status)
-        problems.insert(problems.end(), status.diagnostics().begin(), status.diagnostics().end());
-    };
     if (const auto* loop = kernel.get<WhileKernel>()) {
       nested(loop->condition);
       nested(loop->body);
@@ -45,21 +61,7 @@ Status CpuCompiler::add(const KernelGraph& graph) {
       for (const auto& branch : conditional->branches) nested(branch);
       continue;
     }
-    if (kernel.get<BarrierKernel>()) continue;
-    Result<KernelRecipe> recipe = kernel_recipe(kernel, graph, host(state_->options.isa));
-    if (!recipe) {
-      problems.insert(problems.end(), recipe.diagnostics().begin(), recipe.diagnostics().end());
-      continue;
-    }
-    std::vector<std::string> names;
-    for (KernelRecipe::Code& code : recipe->functions) {
-      auto [at, fresh] =
-          state_->known.try_emplace(code.key, "k" + std::to_string(state_->known.size()));
-      if (fresh) state_->pending.push_back({at->second, std::move(code.emit), code.weight});
-      names.push_back(at->second);
-    }
-    state_->names[&kernel] = std::move(names);
-    state_->recipes[&kernel] = std::move(*recipe);
+    if (!kernel.get<BarrierKernel>()) note(add(kernel, graph));
   }
   if (!problems.empty()) return problems;
   return Ok{};
@@ -93,6 +95,11 @@ std::vector<std::shared_ptr<const CompiledKernel>> CpuCompiler::kernels(
     result.push_back(found == state_->compiled.end() ? nullptr : found->second);
   }
   return result;
+}
+
+std::shared_ptr<const CompiledKernel> CpuCompiler::kernel(const Kernel& variant) const {
+  auto found = state_->compiled.find(&variant);
+  return found == state_->compiled.end() ? nullptr : found->second;
 }
 
 size_t CpuCompiler::distinct() const {

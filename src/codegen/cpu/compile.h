@@ -30,10 +30,14 @@ class CpuCompiler {
 
   // Notes every kernel of the graph and of the graphs inside it. Fails for what cannot be compiled.
   Status add(const KernelGraph& graph);
+  // Notes a variant of one of the graph's kernels.
+  Status add(const Kernel& variant, const KernelGraph& graph);
   // Compiles all that was added since the last call.
   Status compile();
   // One entry per kernel of a graph that was added and compiled; null for while, case and barrier.
   std::vector<std::shared_ptr<const CompiledKernel>> kernels(const KernelGraph& graph) const;
+
+  std::shared_ptr<const CompiledKernel> kernel(const Kernel& variant) const;
 
   size_t distinct() const;  // kernels that differ in code
 

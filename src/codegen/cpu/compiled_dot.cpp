@@ -68,32 +68,39 @@ struct DotFunctions {
 };
 
 struct Piece {
-  int64_t m0, m1, k0, k1;
+  int64_t m0, m1, n0, n1, k0, k1;
 };
 
 class CompiledDot : public CompiledKernel {
  public:
-  CompiledDot(DotPlan plan, cpu::SmallDotCode small, int outputs_at, int64_t m_scale,
-              int64_t k_scale, DotFunctions functions, std::shared_ptr<const void> code)
+  // Where a piece of the outermost m, n or k dimension lies in the flat index of its group.
+  struct Scales {
+    int64_t m = 1, n = 1, k = 1;
+    bool cut_columns = false;  // parallel pieces are of n
+  };
+
+  CompiledDot(DotPlan plan, cpu::SmallDotCode small, int outputs_at, Scales scales,
+              DotFunctions functions, std::shared_ptr<const void> code)
       : plan_(std::move(plan)),
         small_(std::move(small)),
         outputs_at_(outputs_at),
-        m_scale_(m_scale),
-        k_scale_(k_scale),
+        scales_(scales),
         functions_(std::move(functions)),
         code_(std::move(code)) {}
 
   void run(const KernelCall& call, ThreadPool& pool) const override {
-    Piece piece{0, plan_.m, 0, plan_.k};
-    if (call.upper >= 0 && call.axis == KernelCall::Axis::rows) {
-      piece.m0 = call.lower * m_scale_;
-      piece.m1 = call.upper * m_scale_;
-    } else if (call.upper >= 0 && call.axis == KernelCall::Axis::contracted) {
-      piece.k0 = call.lower * k_scale_;
-      piece.k1 = call.upper * k_scale_;
+    Piece piece{0, plan_.m, 0, plan_.n, 0, plan_.k};
+    if (call.upper >= 0 && call.axis == KernelCall::Axis::contracted) {
+      piece.k0 = call.lower * scales_.k;
+      piece.k1 = call.upper * scales_.k;
+    } else if (call.upper >= 0 && call.axis == KernelCall::Axis::parallel) {
+      int64_t scale = scales_.cut_columns ? scales_.n : scales_.m;
+      (scales_.cut_columns ? piece.n0 : piece.m0) = call.lower * scale;
+      (scales_.cut_columns ? piece.n1 : piece.m1) = call.upper * scale;
     }
-    ULLAGE_CHECK(!call.accumulate || plan_.direct,
-                 "only a plain product in f32 continues from its output");
+    ULLAGE_CHECK(
+        !(call.accumulate || call.unfinished) || (plan_.strided_output && plan_.output_is_f32),
+        "only a product with one result in f32 is summed in parts");
     if (plan_.narrow)
       run_narrow(call, piece, pool);
     else
@@ -147,9 +154,12 @@ class CompiledDot : public CompiledKernel {
     }
     args.range.m0 = piece.m0;
     args.range.m1 = piece.m1;
+    args.range.n0 = piece.n0;
+    args.range.n1 = piece.n1;
     args.range.k0 = piece.k0;
     args.range.k1 = piece.k1;
     args.accumulate = call.accumulate;
+    args.unfinished = call.unfinished;
     MatmulPlan matmul = plan_.matmul;  // the plan is the same for every pool, its scratch aside
     matmul.threads = pool.threads();
     matmul.scratch_bytes = matmul.scratch_bytes_per_worker * pool.threads();
@@ -159,9 +169,9 @@ class CompiledDot : public CompiledKernel {
   // "rows" are the narrow side, "columns" the other one.
   void run_narrow(const KernelCall& call, const Piece& piece, ThreadPool& pool) const {
     int64_t rows = std::min(plan_.m, plan_.n);
-    int64_t row0 = 0, row1 = rows, column0 = 0, column1 = plan_.swapped ? plan_.m : plan_.n;
-    (plan_.swapped ? column0 : row0) = piece.m0;
-    (plan_.swapped ? column1 : row1) = piece.m1;
+    int64_t row0 = plan_.swapped ? piece.n0 : piece.m0, row1 = plan_.swapped ? piece.n1 : piece.m1;
+    int64_t column0 = plan_.swapped ? piece.m0 : piece.n0;
+    int64_t column1 = plan_.swapped ? piece.m1 : piece.n1;
     float* x = reinterpret_cast<float*>(call.scratch);
     evaluate_narrow(call, piece, rows, row0, row1, x, pool);
 
@@ -247,13 +257,20 @@ class CompiledDot : public CompiledKernel {
                   [&] { functions_.small(call.buffers, low.data(), high.data(), x, sums); });
       });
     });
+    if (call.unfinished) {
+      float* c = direct_output(call) + batch * out.batch_stride;
+      for (int64_t r = row0; r < row1; ++r)
+        for (int64_t j = from; j < to; ++j)
+          c[r * row_stride + j * column_stride] = sums[r * strip + j - from];
+      return;
+    }
     functions_.epilogue(call.buffers, batch, row0, row1, from, to, sums + row0 * strip, strip);
   }
 
   DotPlan plan_;
   cpu::SmallDotCode small_;
   int outputs_at_;
-  int64_t m_scale_, k_scale_;
+  Scales scales_;
   DotFunctions functions_;
   std::shared_ptr<const void> code_;
 };
@@ -451,7 +468,7 @@ Result<KernelRecipe> dot_recipe(const Kernel& kernel, const DotKernel& dot) {
     for (size_t i = 1; i < extents.size(); ++i) inner *= extents[i];
     return inner;
   };
-  int64_t m_scale = scale(dot.m), k_scale = scale(dot.k);
+  CompiledDot::Scales scales{scale(dot.m), scale(dot.n), scale(dot.k), dot.cut_dim == 1};
   recipe.finish = [=](const std::vector<void*>& functions, std::shared_ptr<const void> code) {
     DotFunctions made = boxes;
     auto at = [&](int place) {
@@ -462,8 +479,8 @@ Result<KernelRecipe> dot_recipe(const Kernel& kernel, const DotKernel& dot) {
     made.epilogue.function = reinterpret_cast<cpu::BoxFunction>(at(epilogue_at));
     made.offsets = reinterpret_cast<cpu::OffsetsFunction>(at(offsets_at));
     made.small = reinterpret_cast<cpu::SmallDotFunction>(at(small_at));
-    return std::make_shared<CompiledDot>(plan, small, first_output, m_scale, k_scale,
-                                         std::move(made), std::move(code));
+    return std::make_shared<CompiledDot>(plan, small, first_output, scales, std::move(made),
+                                         std::move(code));
   };
   return recipe;
 }

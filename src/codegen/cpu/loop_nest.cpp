@@ -71,7 +71,7 @@ int best_vector_dim(const LoopNest& nest, const std::vector<int>& dims) {
 }
 
 LoopNest collapse(const std::vector<int64_t>& extents, const std::vector<int>& groups,
-                  const Expr& expr, const std::vector<KernelOutput>& outputs) {
+                  const Expr& expr, const std::vector<KernelOutput>& outputs, int outermost) {
   size_t rank = extents.size();
   ULLAGE_CHECK(groups.size() == rank && rank <= 64, "one group per loop dimension, at most 64");
   LoopNest nest;
@@ -88,7 +88,7 @@ LoopNest collapse(const std::vector<int64_t>& extents, const std::vector<int>& g
   map.target.assign(rank, -1);
   map.leads.assign(rank, false);
   nest.scale_of.assign(rank, 1);
-  int leader = -1;
+  int leader = -1, merged_last = -1;
   auto joins = [&](size_t outer, int64_t inner_extent) {
     auto agrees = [&](const Affine& affine) {
       return affine.coefficients[outer] ==
@@ -102,7 +102,8 @@ LoopNest collapse(const std::vector<int64_t>& extents, const std::vector<int>& g
   };
   for (size_t i = rank; i-- > 0;) {
     if (extents[i] == 1) continue;
-    if (leader >= 0 && nest.groups.back() == groups[i] && joins(i, nest.extents.back())) {
+    if (leader >= 0 && merged_last != outermost && nest.groups.back() == groups[i] &&
+        joins(i, nest.extents.back())) {
       nest.scale_of[i] = nest.extents.back();
       nest.extents.back() *= extents[i];
     } else {
@@ -112,6 +113,7 @@ LoopNest collapse(const std::vector<int64_t>& extents, const std::vector<int>& g
       map.leads[i] = true;
     }
     map.target[i] = static_cast<int>(nest.extents.size()) - 1;
+    merged_last = static_cast<int>(i);
   }
   map.rank = static_cast<int>(nest.extents.size());
   for (int& target : map.target)
@@ -149,11 +151,12 @@ bool is_transposed_load(const Expr& expr, const std::vector<uint64_t>& depends, 
 LoopNest make_loop_nest(const LoopKernel& kernel) {
   std::vector<int> groups;
   for (LoopRole role : kernel.roles) groups.push_back(static_cast<int>(role));
-  LoopNest nest = collapse(kernel.extents, groups, kernel.expr, kernel.outputs);
+  LoopNest nest = collapse(kernel.extents, groups, kernel.expr, kernel.outputs, kernel.cut_dim);
   for (int group : nest.groups) nest.roles.push_back(static_cast<LoopRole>(group));
-  if (!kernel.roles.empty() && kernel.roles[0] == LoopRole::parallel) {
-    nest.rows_dim = nest.dim_of[0];
-    nest.rows_scale = nest.scale_of[0];
+  size_t cut = static_cast<size_t>(kernel.cut_dim);
+  if (cut < kernel.roles.size() && kernel.roles[cut] == LoopRole::parallel) {
+    nest.rows_dim = nest.dim_of[cut];
+    nest.rows_scale = nest.scale_of[cut];
   }
   for (size_t i = 0; i < kernel.roles.size(); ++i)
     if (kernel.roles[i] == LoopRole::reduced && nest.dim_of[i] >= 0) {

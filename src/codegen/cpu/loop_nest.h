@@ -20,9 +20,9 @@ struct LoopNest {
   std::vector<LoopRole> roles;  // of loop kernels
   Expr expr;
   std::vector<KernelOutput> outputs;
-  // The piece [lower, upper) of the original dimension 0 is [lower * rows_scale, upper *
-  // rows_scale) of dimension rows_dim; rows_dim is -1 when that dimension had extent 1 or was not
-  // parallel. Likewise for the first reduced one.
+  // The piece [lower, upper) of the kernel's cut_dim is [lower * rows_scale, upper * rows_scale) of
+  // dimension rows_dim; rows_dim is -1 when that dimension had extent 1 or was not parallel.
+  // Likewise for the first reduced one.
   int rows_dim = -1;
   int64_t rows_scale = 1;
   int reduced_dim = -1;
@@ -53,8 +53,9 @@ void remap(Expr& expr, const DimMap& map);
 void remap(std::vector<KernelOutput>& outputs, const DimMap& map);
 
 // Drops dimensions of extent 1 and merges neighbours of the same group where every access allows.
+// Nothing outside `outermost` is merged with it, so that it can be cut.
 LoopNest collapse(const std::vector<int64_t>& extents, const std::vector<int>& groups,
-                  const Expr& expr, const std::vector<KernelOutput>& outputs);
+                  const Expr& expr, const std::vector<KernelOutput>& outputs, int outermost = 0);
 
 // Drops and merges dimensions; the order is left as it is, with the last parallel dimension as the
 // vector dimension unless another makes more accesses contiguous.

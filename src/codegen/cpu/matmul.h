@@ -93,13 +93,14 @@ struct MatmulRange {
 
 struct MatmulArgs {
   MatmulInput a, b;
-  // With an epilogue only read, and only to accumulate; otherwise it says where the epilogue
-  // writes, so that those lines are fetched in time, or is null.
+  // With an epilogue only for sums in several parts; otherwise it says where the epilogue writes, so
+  // that those lines are fetched in time, or is null.
   float* c = nullptr;
   MatmulEpilogue epilogue = nullptr;
   void* epilogue_context = nullptr;
   MatmulRange range;
   bool accumulate = false;  // continue from the values in c
+  bool unfinished = false;  // leave the sums in c, to be continued; the epilogue waits
 };
 
 // Which way an operand reaches the kernel.

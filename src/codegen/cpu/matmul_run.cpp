@@ -269,7 +269,7 @@ void begin_block(const Run& run, int64_t batch, Span rows, Span columns, Sums su
 
 void finish_block(const Run& run, int64_t batch, Span rows, Span columns, Sums sums) {
   if (!run.plan.tile_in_scratch) return;
-  if (run.args.epilogue != nullptr) {
+  if (run.args.epilogue != nullptr && !run.args.unfinished) {
     run.args.epilogue(run.args.epilogue_context, batch, rows.begin, rows.end, columns.begin,
                       columns.end, sums.data, sums.stride);
   } else {

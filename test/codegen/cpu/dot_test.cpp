@@ -248,7 +248,7 @@ TEST_P(Dots, ValuesPiecesAndThreads) {
     Bytes pieces(d.out.size());
     for (int64_t from = 0; from < rows; from += 3) {
       KernelCall part = call;
-      part.axis = KernelCall::Axis::rows;
+      part.axis = KernelCall::Axis::parallel;
       part.lower = from;
       part.upper = std::min(rows, from + 3);
       run(pieces, part, 2);
@@ -265,6 +265,63 @@ TEST_P(Dots, ValuesPiecesAndThreads) {
       run(continued, part, 1);
     }
     EXPECT_EQ(continued, d.out) << "pieces of k change bits, product " << c;
+  }
+}
+
+// Pieces of columns, and sums over k in parts of which only the last one applies the epilogue:
+// wide, narrow, and narrow along the columns.
+TEST_P(Dots, ColumnsAndContinuedEpilogues) {
+  struct Shape {
+    int64_t m, n, k;
+  };
+  for (Shape s : {Shape{40, 200, 700}, Shape{3, 200, 700}, Shape{200, 5, 700}}) {
+    Problem p{{}, {s.m}, {s.n}, {s.k}, {}, {}, DType::f32, DType::f32, false, false};
+    DotKernel dot = make(p);
+    ExprBuilder c;
+    int32_t bias = c.load(DType::f32, 3, row_major({s.m, s.n}, {1}));
+    int32_t sum = c.op(OpKind::add, DType::f32, c.accumulator(), bias);
+    dot.outputs = {
+        {c.op(OpKind::maximum, DType::f32, sum, c.load(DType::f32, 4, identity({s.m, s.n}))),
+         identity({s.m, s.n})}};
+    dot.epilogue = c.expr;
+    DotKernel columns = dot;
+    columns.cut_dim = 1;
+    Graph g;
+    std::vector<DType> inputs(5, DType::f32);
+    size_t whole = g.add(dot, inputs, {DType::f32});
+    size_t cut = g.add(columns, inputs, {DType::f32});
+    g.compile(GetParam());
+    Data d = prepare(p, false);
+    Bytes scratch(static_cast<size_t>(plan_dot(dot, 2).scratch_bytes) + 64);
+    KernelCall call;
+    call.scratch = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) &
+                                                ~uintptr_t{63});
+    auto run = [&](size_t kernel, Bytes& out, const KernelCall& how) {
+      g.run(kernel,
+            {d.lhs.data(), d.rhs.data(), d.scale.data(), d.bias.data(), d.residual.data(),
+             out.data()},
+            how, 2);
+    };
+    run(whole, d.out, call);
+    Bytes pieces(d.out.size()), continued(d.out.size());
+    for (int64_t from = 0; from < s.n; from += 37) {
+      KernelCall part = call;
+      part.axis = KernelCall::Axis::parallel;
+      part.lower = from;
+      part.upper = std::min(s.n, from + 37);
+      run(cut, pieces, part);
+    }
+    EXPECT_EQ(pieces, d.out) << s.m << " x " << s.n;
+    for (int64_t from = 0; from < s.k; from += 256) {
+      KernelCall part = call;
+      part.axis = KernelCall::Axis::contracted;
+      part.lower = from;
+      part.upper = std::min(s.k, from + 256);
+      part.accumulate = from > 0;
+      part.unfinished = part.upper < s.k;
+      run(whole, continued, part);
+    }
+    EXPECT_EQ(continued, d.out) << s.m << " x " << s.n;
   }
 }
 

@@ -79,7 +79,7 @@ TEST_P(Loops, TransposedAndBroadcast) {
       }
     for (int64_t from = 0; from < rows; from += 7) {
       KernelCall call;
-      call.axis = KernelCall::Axis::rows;
+      call.axis = KernelCall::Axis::parallel;
       call.lower = from;
       call.upper = std::min(rows, from + 7);
       g.run(k, {ab.data(), rb.data(), cb.data(), pieces.data()}, call);
@@ -87,6 +87,38 @@ TEST_P(Loops, TransposedAndBroadcast) {
     EXPECT_EQ(pieces, out);
     g.run(k, {ab.data(), rb.data(), cb.data(), two.data()}, {}, 2);
     EXPECT_EQ(two, out);
+  }
+}
+
+// Pieces along an inner dimension, of which one operand and the result hold only the piece.
+TEST_P(Loops, PiecesOfColumns) {
+  const int64_t rows = 40, columns = 300, step = 128;
+  ExprBuilder b;
+  int32_t whole = b.load(DType::f32, 0, identity({rows, columns}));
+  int32_t piece = b.load(DType::f32, 1, {{0, {step, 1}}, {}});
+  int32_t sum = b.op(OpKind::add, DType::f32, whole,
+                     b.op(OpKind::multiply, DType::f32, piece, b.index(DType::f32, {0, {0, 1}})));
+  LoopKernel kernel = loop({rows, columns}, b.expr, {{sum, {{0, {step, 1}}, {}}}});
+  kernel.cut_dim = 1;
+  Graph g;
+  size_t k = g.add(kernel, {DType::f32, DType::f32}, {DType::f32});
+  g.compile(GetParam());
+  std::vector<float> a = ramp(static_cast<size_t>(rows * columns));
+  Bytes ab = bytes_of(a);
+  for (int64_t from = 0; from < columns; from += step) {
+    std::vector<float> p = ramp(static_cast<size_t>(rows * step));
+    Bytes pb = bytes_of(p), out(p.size() * 4);
+    KernelCall call;
+    call.axis = KernelCall::Axis::parallel;
+    call.lower = from;
+    call.upper = std::min(columns, from + step);
+    g.run(k, {ab.data(), pb.data() - from * 4, out.data() - from * 4}, call, 2);
+    std::vector<float> got = values_of<float>(out);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = from; j < call.upper; ++j) {
+        size_t at = static_cast<size_t>(i * step + j - from);
+        ASSERT_EQ(got[at], a[static_cast<size_t>(i * columns + j)] + p[at] * static_cast<float>(j));
+      }
   }
 }
 

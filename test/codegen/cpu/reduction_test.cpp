@@ -163,7 +163,7 @@ TEST_P(Reductions, SumsInTheDocumentedOrder) {
       int64_t extent = loops[c].extents[0], step = std::max<int64_t>(1, extent / 3);
       for (int64_t from = 0; from < extent; from += step) {
         KernelCall part = call;
-        part.axis = KernelCall::Axis::rows;
+        part.axis = KernelCall::Axis::parallel;
         part.lower = from;
         part.upper = std::min(extent, from + step);
         g.run(kernels[c], {in.data(), pieces.data()}, part, 2);

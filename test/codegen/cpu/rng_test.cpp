@@ -80,7 +80,7 @@ TEST_P(Rng, PhiloxPiecesAndCarry) {
     }
     for (int64_t from = 0; from < rows; from += 5) {
       KernelCall call;
-      call.axis = KernelCall::Axis::rows;
+      call.axis = KernelCall::Axis::parallel;
       call.lower = from;
       call.upper = std::min(rows, from + 5);
       g.run(u32, {in.data(), next.data(), pieces.data()}, call, 2);
