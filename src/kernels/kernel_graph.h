@@ -110,6 +110,8 @@ struct BarrierKernel {};
 // index.
 struct RngKernel {
   RngAlgorithm algorithm = RngAlgorithm::default_;
+  int32_t cut_dim = 0;  // pieces are run along the bits' dimension 0 or 1
+  int64_t spacing = 0;  // of two indices of dimension 0 in the buffer, when they do not lie dense
 };
 
 struct LibraryKernel {

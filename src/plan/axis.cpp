@@ -97,6 +97,10 @@ int64_t elements_of(const KernelGraph& graph, ValueId value) {
   return graph.values[static_cast<size_t>(value)].type.num_elements();
 }
 
+const std::vector<int64_t>& bits_shape(const Kernel& generator, const KernelGraph& graph) {
+  return graph.values[static_cast<size_t>(generator.outputs[1])].type.shape;
+}
+
 const std::vector<KernelOutput>& outputs_of(const Kernel& kernel) {
   const LoopKernel* loop = kernel.get<LoopKernel>();
   return loop ? loop->outputs : kernel.get<DotKernel>()->outputs;
@@ -137,15 +141,15 @@ std::vector<PieceAxis> piece_axes(const Kernel& kernel, const KernelGraph& graph
     if (!dot->n.empty()) out.push_back({Kind::parallel, 1});
     if (!dot->k.empty() && accumulates(kernel, graph)) out.push_back({Kind::contracted});
   } else if (kernel.get<RngKernel>()) {
-    if (graph.values[static_cast<size_t>(kernel.outputs[1])].type.rank() > 0)
-      out.push_back({Kind::parallel, 0});
+    const std::vector<int64_t>& shape = bits_shape(kernel, graph);
+    for (size_t d = 0; d < std::min<size_t>(shape.size(), 2); ++d)
+      if (shape[d] > 1) out.push_back({Kind::parallel, static_cast<int32_t>(d)});
   }
   return out;
 }
 
 int64_t axis_extent(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis) {
-  if (kernel.get<RngKernel>())
-    return graph.values[static_cast<size_t>(kernel.outputs[1])].type.shape[0];
+  if (kernel.get<RngKernel>()) return bits_shape(kernel, graph)[static_cast<size_t>(axis.dim)];
   for (const Part& part : parts(kernel, axis))
     if (part.dim >= 0) return part.extents[static_cast<size_t>(part.dim)];
   ULLAGE_CHECK(false, "not an axis of this kernel");
@@ -170,8 +174,10 @@ OperandUse output_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis 
   int64_t elements = elements_of(graph, kernel.outputs[output]);
   if (kernel.get<RngKernel>()) {
     if (output == 0) return {};
-    int64_t rows = axis_extent(kernel, graph, axis);
-    return {OperandUse::Kind::slice, {elements / std::max<int64_t>(rows, 1), rows}};
+    const std::vector<int64_t>& shape = bits_shape(kernel, graph);
+    int64_t outer = axis.dim == 0 ? 1 : shape[0], extent = shape[static_cast<size_t>(axis.dim)];
+    if (elements == 0) return {OperandUse::Kind::mixed, {}};
+    return {OperandUse::Kind::slice, {elements / (outer * extent), extent}};
   }
   if (axis.contracted()) return {};
   Part last = parts(kernel, axis).back();
@@ -192,9 +198,15 @@ bool needs_variant(const Kernel& kernel, const KernelGraph& graph, PieceAxis axi
 Kernel piece_variant(const Kernel& kernel, PieceAxis axis, const std::vector<Slice>& operands) {
   Kernel out = kernel;
   size_t inputs = kernel.inputs.size();
+  if (RngKernel* rng = out.get<RngKernel>()) {
+    const Slice& bits = operands[inputs + 1];
+    rng->cut_dim = axis.dim;
+    if (!bits.whole()) rng->spacing = bits.cut.stride * bits.step;
+    return out;
+  }
   LoopKernel* loop = out.get<LoopKernel>();
   DotKernel* dot = out.get<DotKernel>();
-  ULLAGE_CHECK(loop || dot, "only loops and products have variants");
+  ULLAGE_CHECK(loop || dot, "this kernel has no variants");
   if (axis.parallel()) (loop ? loop->cut_dim : dot->cut_dim) = axis.dim;
   std::vector<Part> from = parts(kernel, axis);
   std::vector<Expr*> to = loop ? std::vector<Expr*>{&loop->expr}

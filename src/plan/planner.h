@@ -65,6 +65,8 @@ class Planner {
   PlanOutcome plan(const PlanOptions& options);
   int64_t lower_bound_bytes() const { return lower_bound_; }
 
+  struct PieceRange;
+
  private:
   struct Candidate;  // one schedule of one graph, with its profile
 
@@ -72,7 +74,7 @@ class Planner {
   std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged,
                           int64_t& steps);
   std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged,
-                          int64_t most_pieces, int64_t& steps);
+                          const PieceRange& pieces, int64_t& steps);
   Plan finish(const Candidate& candidate) const;
   Candidate start(bool from_merged) const;
   void search_floor(const PlanOptions& options);

@@ -42,7 +42,8 @@ class Splitter {
     grow();
     int64_t granularity = has_sums_ ? kReduceBlock : gaps_ ? kLineElements : 1;
     int64_t units = (extent_ + granularity - 1) / granularity;
-    if (units < pieces) return {};
+    if (units < 2) return {};
+    pieces = std::min(pieces, units);
     step_ = (units + pieces - 1) / pieces * granularity;
     return rebuild();
   }

@@ -254,16 +254,13 @@ class Validator {
         write(b, {&graph, kernel.outputs[o], {}}, where);
       } else if (step.axis.contracted()) {
         accumulate(b, graph, kernel.outputs[o], step, *extent, where);
+      } else if (kernel.get<RngKernel>() && o == 0) {
+        write(b, {&graph, kernel.outputs[o], {}}, where);
       } else if (kernel.get<RngKernel>()) {
-        int64_t row = elements / *extent;
-        if (o == 0)
-          write(b, {&graph, kernel.outputs[o], {}}, where);
-        else if (room(b, value) == elements)
-          write_slice(b, graph, kernel.outputs[o],
-                      {{row, *extent}, step.lower, step.upper, elements, 0}, where);
-        else
-          write_slice(b, graph, kernel.outputs[o],
-                      {{row, *extent}, step.lower, step.upper, elements, step.lower}, where);
+        write_slice(b, graph, kernel.outputs[o],
+                    bits(value.type, *running.get<RngKernel>(), step,
+                         shift(step, kernel.inputs.size() + o, value), room(b, value), where),
+                    where);
       } else {
         std::optional<Placement> next =
             stored(kernel, running, step, o, shift(step, kernel.inputs.size() + o, value), elements,
@@ -277,9 +274,29 @@ class Validator {
     }
   }
 
+  // The bits that a generator's piece leaves in a buffer with room for so many elements.
+  Placement bits(const Type& type, const RngKernel& running, const PlanStep& step, int64_t shift,
+                 int64_t room, const std::string& where) {
+    int64_t elements = type.num_elements();
+    int64_t rounds = step.axis.dim == 0 ? 1 : type.shape[0];
+    Placement out;
+    out.cut.extent = type.shape[index(step.axis.dim)];
+    out.cut.stride = elements / (rounds * out.cut.extent);
+    out.lower = step.lower;
+    out.upper = step.upper;
+    out.spacing = running.spacing > 0 ? running.spacing : out.cut.stride * out.cut.extent;
+    out.origin = room == elements ? 0 : step.lower;
+    int64_t length = (step.upper - step.lower) * out.cut.stride;
+    if (shift != out.origin * out.cut.stride || (rounds > 1 && out.spacing < length) ||
+        (rounds - 1) * out.spacing + length > room)
+      complain("{}: bits outside their buffer", where);
+    return out;
+  }
+
   static int32_t cut_dim(const Kernel& kernel) {
     if (const LoopKernel* loop = kernel.get<LoopKernel>()) return loop->cut_dim;
     if (const DotKernel* dot = kernel.get<DotKernel>()) return dot->cut_dim;
+    if (const RngKernel* rng = kernel.get<RngKernel>()) return rng->cut_dim;
     return 0;
   }
 

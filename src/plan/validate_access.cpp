@@ -141,11 +141,17 @@ std::optional<int64_t> cut_extent(const Kernel& kernel, const KernelGraph& graph
     if (group.empty() || axis.dim > 1) return {};
     return group[0];
   }
-  if (!kernel.get<RngKernel>() || !axis.parallel() || axis.dim != 0) return {};
-  return graph.values[static_cast<size_t>(kernel.outputs[1])].type.shape[0];
+  if (!kernel.get<RngKernel>() || !axis.parallel()) return {};
+  const Type& bits = graph.values[static_cast<size_t>(kernel.outputs[1])].type;
+  if (axis.dim < 0 || axis.dim > 1 || axis.dim >= bits.rank()) return {};
+  return bits.shape[static_cast<size_t>(axis.dim)];
 }
 
 bool same_but_addresses(const Kernel& kernel, const Kernel& variant) {
+  if (const RngKernel* a = kernel.get<RngKernel>()) {
+    const RngKernel* b = variant.get<RngKernel>();
+    return b && a->algorithm == b->algorithm;
+  }
   if (const LoopKernel* a = kernel.get<LoopKernel>()) {
     const LoopKernel* b = variant.get<LoopKernel>();
     if (!b || a->extents != b->extents || a->roles != b->roles ||

@@ -13,8 +13,11 @@ namespace {
 struct RngShape {
   bool philox = true;
   int64_t state_words = 2;
-  int64_t elements = 0, row_elements = 1;  // of the result, and of one index of its first dimension
-  int bits = 32, bytes = 4;                // of an element, and in memory
+  int64_t elements = 0;
+  // The result as rounds of the dimension that is cut (a single one when that is the first): how
+  // many, how far apart in the buffer, and the elements of an index of the dimension.
+  int64_t rounds = 1, spacing = 0, extent = 1, stride = 1;
+  int bits = 32, bytes = 4;  // of an element, and in memory
 };
 
 class CompiledRng : public CompiledKernel {
@@ -27,13 +30,21 @@ class CompiledRng : public CompiledKernel {
     std::memcpy(state, call.buffers[0], static_cast<size_t>(shape_.state_words) * 8);
     if (shape_.philox && shape_.state_words == 2)
       state[2] = state[0];  // the key is the upper half as well
-    int64_t from = 0, to = shape_.elements;
-    if (call.upper >= 0)
-      from = call.lower * shape_.row_elements, to = call.upper * shape_.row_elements;
-    int64_t chunks = (to - from + kChunk - 1) / kChunk;
+    bool piece = call.upper >= 0;
+    int64_t from = piece ? call.lower * shape_.stride : 0;
+    int64_t to = (piece ? call.upper : shape_.extent) * shape_.stride;
+    int64_t parts = (to - from + kChunk - 1) / kChunk;  // of a round
+    int64_t together =
+        parts > 1 ? 1 : std::max<int64_t>(1, kChunk / std::max<int64_t>(1, to - from));
+    int64_t chunks = (shape_.rounds * parts + together - 1) / together;
     pool.parallel_for(chunks, [&](int64_t chunk, int) {
-      fill(state, call.buffers[2], from + chunk * kChunk,
-           std::min(to, from + (chunk + 1) * kChunk));
+      int64_t end = std::min((chunk + 1) * together, shape_.rounds * parts);
+      for (int64_t i = chunk * together; i < end; ++i) {
+        int64_t round = i / parts, first = from + i % parts * kChunk;
+        int64_t start = round * shape_.extent * shape_.stride;
+        fill(state, call.buffers[2] + (round * shape_.spacing - start) * shape_.bytes,
+             start + first, start + std::min(to, first + kChunk));
+      }
     });
     uint64_t words = static_cast<uint64_t>(shape_.elements) * (shape_.bytes == 8 ? 2 : 1);
     uint64_t per_block = static_cast<uint64_t>(words_per_block());
@@ -99,7 +110,10 @@ Result<KernelRecipe> rng_recipe(const Kernel& kernel, const RngKernel& rng,
     return error("kernel " + kernel.name + ": a generator's state of " + to_string(state) +
                  " is not supported");
   shape.elements = bits.num_elements();
-  if (bits.rank() > 0 && bits.shape[0] > 0) shape.row_elements = shape.elements / bits.shape[0];
+  size_t cut = static_cast<size_t>(rng.cut_dim);
+  for (size_t d = 0; d < static_cast<size_t>(bits.rank()); ++d)
+    (d < cut ? shape.rounds : d == cut ? shape.extent : shape.stride) *= bits.shape[d];
+  shape.spacing = rng.spacing > 0 ? rng.spacing : shape.extent * shape.stride;
   shape.bits = bit_width(bits.dtype);
   shape.bytes = storage_bytes(bits.dtype);
   KernelRecipe recipe;

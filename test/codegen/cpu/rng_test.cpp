@@ -46,6 +46,10 @@ TEST_P(Rng, PhiloxPiecesAndCarry) {
     size_t u32 = add_rng(g, RngAlgorithm::default_, DType::ui32, {rows, columns}, words);
     size_t u64 = add_rng(g, RngAlgorithm::philox, DType::ui64, {rows, columns}, words);
     size_t u8 = add_rng(g, RngAlgorithm::philox, DType::ui8, {rows, columns}, words);
+    const int64_t step = 11;
+    size_t cut = add_rng(g, RngAlgorithm::philox, DType::ui32, {rows, columns}, words);
+    g.graph.kernels[cut].get<RngKernel>()->cut_dim = 1;
+    g.graph.kernels[cut].get<RngKernel>()->spacing = step;
     g.compile(GetParam());
     // The counter's low half overflows on the way.
     std::vector<uint64_t> state = {0x0123456789abcdefu, ~uint64_t{0} - 100, 7};
@@ -86,6 +90,20 @@ TEST_P(Rng, PhiloxPiecesAndCarry) {
       g.run(u32, {in.data(), next.data(), pieces.data()}, call, 2);
     }
     EXPECT_EQ(pieces, a);
+    // Columns, each piece in a buffer of its own with room for `step` of them.
+    for (int64_t from = 0; from < columns; from += step) {
+      Bytes own(static_cast<size_t>(rows * step) * 4);
+      KernelCall call;
+      call.axis = KernelCall::Axis::parallel;
+      call.lower = from;
+      call.upper = std::min(columns, from + step);
+      g.run(cut, {in.data(), next.data(), own.data() - from * 4}, call, 2);
+      std::vector<uint32_t> part = values_of<uint32_t>(own);
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t i = from; i < call.upper; ++i)
+          ASSERT_EQ(part[static_cast<size_t>(r * step + i - from)],
+                    got[static_cast<size_t>(r * columns + i)]);
+    }
   }
 }
 
