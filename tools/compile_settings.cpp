@@ -57,7 +57,7 @@ Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call,
                                                      const CompileSettings& settings) {
   Result<std::string> text = read_program(call, call.operands[0]);
   if (!text) return text.diagnostics();
-  Result<std::unique_ptr<Module>> module = read_text(*text, shown_path(call.operands[0]));
+  Result<std::unique_ptr<Module>> module = read_module(*text, shown_path(call.operands[0]));
   if (!module) return module.diagnostics();
   return plan_program(std::move(*module), settings);
 }

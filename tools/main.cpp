@@ -32,8 +32,8 @@ static std::string usage() {
         fmt::format("  {:<28} {}\n", fmt::format("{} {}", verb.name, verb.operands), verb.summary);
   out += fmt::format("  {:<28} {}\n", "help [VERB]", "this text, or the options of a verb");
   out +=
-      "\nFILE is StableHLO text; '-' is standard input. SIZE is a number with B, KiB, MiB, GiB, "
-      "kB, MB or GB.\n"
+      "\nFILE is StableHLO, text or bytecode; '-' is standard input. SIZE is a number with B, KiB, "
+      "MiB, GiB, kB, MB or GB.\n"
       "Options can also stand in the environment variable ULLAGE_FLAGS.\n"
       "exit codes: 0 fine, 1 wrong program or arguments, 2 over budget, 3 failed check, 70 "
       "internal error\n";

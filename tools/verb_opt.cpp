@@ -33,7 +33,7 @@ int run_opt(const VerbCall& call) {
   }
   Result<std::string> text = read_program(call, call.operands[0]);
   if (!text) return fail(text.diagnostics());
-  Result<std::unique_ptr<Module>> module = read_text(*text, shown_path(call.operands[0]));
+  Result<std::unique_ptr<Module>> module = read_module(*text, shown_path(call.operands[0]));
   if (!module) return fail(module.diagnostics());
   module = transform_program(std::move(*module), settings, call.options.list(Opt::passes));
   if (!module) return fail(module.diagnostics());

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "syntax/describe.h"
+#include "syntax/float_formats.h"
 #include "syntax/parser.h"
 
 namespace ullage::syntax {
@@ -48,8 +49,9 @@ class ReadArchive {
       out = true;
   }
 
-  void floating(std::string_view name, double& out, DType, Need need) {
-    if (AttrValue* value = take(name, need, Kind::floating)) out = value->floating;
+  void floating(std::string_view name, double& out, DType dtype, Need need) {
+    if (AttrValue* value = take(name, need, Kind::floating))
+      out = float_value(dtype, float_bits(dtype, value->floating));
   }
 
   void string(std::string_view name, std::string& out, Need need) {
@@ -192,7 +194,7 @@ class ReadArchive {
     AttrValue* value = take(name, Need::optional);
     if (!value) return;
     if (typed && check(*value, name, Kind::dictionary))
-      out = parser_.source_text(*value);
+      out = value->entries.empty() ? std::string() : parser_.source_text(*value);
     else if (!typed && check(*value, name, Kind::string))
       out = std::move(value->text);
   }
@@ -319,6 +321,9 @@ class ReadArchive {
   std::string what_;
 };
 
+constexpr std::string_view kDefaultAccuracy =
+    "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>";
+
 // Attributes that belong to operations but that nothing here interprets; they are kept like
 // prefixed ones.
 bool is_kept(std::string_view name, OpKind kind) {
@@ -338,7 +343,8 @@ void Parser::finish_attributes(OperationState& state, Attributes& attributes,
   std::visit([&](auto& typed) { describe(archive, state.kind, typed); }, attributes);
   if (failed_) return;
   drop_defaults(attributes);
-  for (const AttrEntry& entry : state.attributes) {
+  for (AttrEntry& entry : state.attributes) {
+    entry.used |= entry.name == "result_accuracy" && source_text(entry.value) == kDefaultAccuracy;
     if (entry.used || is_kept(entry.name, state.kind)) continue;
     fail(entry.at, fmt::format("{} has no attribute '{}'", mnemonic, entry.name),
          "attributes of other tools carry a prefix, e.g. mhlo.sharding");

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "syntax/bytecode.h"
 #include "syntax/parser.h"
 
 namespace ullage {
@@ -19,9 +20,20 @@ Result<std::unique_ptr<Module>> read_text(std::string_view text, std::string fil
   return syntax::Parser(text, std::move(file), 1).parse();
 }
 
+Result<std::unique_ptr<Module>> read_module(std::string_view content, std::string file) {
+  return is_bytecode(content) ? read_bytecode(content, std::move(file))
+                              : read_text(content, std::move(file));
+}
+
 Result<std::vector<std::unique_ptr<Module>>> read_modules(std::string_view text, std::string file) {
   constexpr std::string_view kSeparator = "// -----";
   std::vector<std::unique_ptr<Module>> modules;
+  if (is_bytecode(text)) {
+    auto module = read_bytecode(text, std::move(file));
+    if (!module) return module.diagnostics();
+    modules.push_back(std::move(*module));
+    return modules;
+  }
   uint32_t line = 1;
   size_t begin = 0;
   while (begin <= text.size()) {
@@ -52,18 +64,18 @@ Result<std::string> read_program_text(const std::string& path) {
   const int code = errno;
   if (!standard) std::fclose(file);
   if (broken) return error(fmt::format("cannot read this file: {}", std::strerror(code)), where);
-  if (text.starts_with("ML\xEFR"))
-    return error("this is MLIR bytecode, not text", where,
-                 "print it as text, e.g. with stablehlo-translate --deserialize");
+  if (is_bytecode(text)) return text;
   bool binary = std::any_of(text.begin(), text.end(), [](char c) { return c == '\0'; });
-  if (binary) return error("this is not a text file", where, "a program is StableHLO text (.mlir)");
+  if (binary)
+    return error("this is neither text nor MLIR bytecode", where,
+                 "a program is StableHLO, as text (.mlir) or as a portable artifact (.mlirbc)");
   return text;
 }
 
 Result<std::unique_ptr<Module>> read_file(const std::string& path) {
   Result<std::string> text = read_program_text(path);
   if (!text) return text.diagnostics();
-  return read_text(*text, path == "-" ? "<stdin>" : path);
+  return read_module(*text, path == "-" ? "<stdin>" : path);
 }
 
 }  // namespace ullage

@@ -18,11 +18,15 @@ namespace ullage {
 // `file` is the name that diagnostics show.
 Result<std::unique_ptr<Module>> read_text(std::string_view text, std::string file);
 
-// A text of several modules, separated by lines that begin with "// -----".
+// A program as text or as bytecode (bytecode.h), told apart by the first bytes.
+Result<std::unique_ptr<Module>> read_module(std::string_view content, std::string file);
+
+// A text of several modules, separated by lines that begin with "// -----"; or bytecode, which has
+// one.
 Result<std::vector<std::unique_ptr<Module>>> read_modules(std::string_view text, std::string file);
 
-// The content of a file, or of the standard input for "-". Refuses files that cannot be read or are
-// no text.
+// The content of a file, or of the standard input for "-": text or bytecode. Refuses files that
+// cannot be read or are neither.
 Result<std::string> read_program_text(const std::string& path);
 
 // A program in a file; "-" is the standard input.
