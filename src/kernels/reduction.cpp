@@ -9,9 +9,9 @@ namespace ullage {
 namespace {
 
 constexpr int64_t kBlockRows = 256;
-constexpr int64_t kBlockElements =
-    65536;                        // of all results together; more are cut into blocks of fewer rows
-constexpr int64_t kStrip = 2048;  // columns one thread takes at least
+constexpr int64_t kBlockElements = 65536;  // of a result; more are cut into blocks of fewer rows
+constexpr int64_t kChainElements = 4096;   // likewise where one accumulator takes them all in turn
+constexpr int64_t kStrip = 2048;           // columns one thread takes at least
 
 // How well lanes along dimension d suit the loads: 1 for each that is contiguous, a half for each
 // that does not move.
@@ -111,8 +111,8 @@ ReductionPlan plan_reduction(const LoopKernel& kernel) {
 
   int64_t row_elements = rows > 0 ? reduced / rows : 1;
   plan.block_rows = kBlockRows;
-  while (plan.block_rows > 1 && plan.block_rows * row_elements > kBlockElements)
-    plan.block_rows /= 2;
+  int64_t most = along_rows ? kBlockElements : kChainElements;
+  while (plan.block_rows > 1 && plan.block_rows * row_elements > most) plan.block_rows /= 2;
   plan.blocks = (rows + plan.block_rows - 1) / plan.block_rows;
 
   int64_t units = parallel;

@@ -9,6 +9,8 @@ const std::vector<NormalizePass>& normalize_passes() {
       {"unroll-loops", unroll_loops},
       {"inline-calls", inline_calls},
       {"capture-invariants", capture_invariants},
+      {"update-stacks-in-place", update_stacks_in_place},
+      {"unroll-short-reductions", unroll_short_reductions},
       {"keep-accumulator-precision", keep_accumulator_precision},
       {"simplify-again", simplify},
       {"remove-dead", remove_dead},

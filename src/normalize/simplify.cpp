@@ -126,6 +126,17 @@ bool merge_reshapes(Op& op) {
   return true;
 }
 
+// Results that the callee returns under one name are one value.
+void merge_equal_results(const Module& module, Op& call) {
+  const Function* callee = module.find(call.as<CallAttributes>().callee);
+  if (!callee) return;
+  const Op* end = callee->body().terminator();
+  for (size_t i = 0; i < call.num_results(); ++i)
+    for (size_t j = i + 1; j < call.num_results(); ++j)
+      if (end->operand(i) == end->operand(j))
+        call.result(j)->replace_all_uses_with(call.result(i));
+}
+
 void simplify_region(const Module& module, Function& function, Region& region,
                      const NormalizeOptions& options) {
   for (Op* op : region) {
@@ -133,6 +144,7 @@ void simplify_region(const Module& module, Function& function, Region& region,
       simplify_region(module, function, op->nested(i), options);
     while (merge_reshapes(*op)) {
     }
+    if (op->kind == OpKind::call) merge_equal_results(module, *op);
     if (op->num_results() != 1 || op->kind == OpKind::constant) continue;
     if (Value* value = forwarded(*op)) {
       op->result()->replace_all_uses_with(value);

@@ -1,0 +1,126 @@
+// Reductions over a few elements become a chain of elementwise operations on slices, which fuse
+// into whatever reads them, so that neither their operand nor their result needs memory. The chain
+// goes in the order of the elements, from the initial value; narrow floats are summed in f32, as in
+// the reductions that remain.
+#include <algorithm>
+#include <array>
+
+#include "normalize/rewrite.h"
+
+namespace ullage {
+
+namespace {
+
+constexpr int64_t kMaxElements = 16;
+
+// The operation that combines two elements, if the body is just that.
+const Op* combiner(const Op& reduce) {
+  Region& body = reduce.nested(0);
+  const Op* only = body.terminator()->operand(0)->op();
+  if (!only || only != body.first() || only->num_operands() != 2 || only->num_regions() != 0 ||
+      !has_trait(only->kind, kElementwise))
+    return nullptr;
+  bool straight = only->operand(0) == body.argument(0) && only->operand(1) == body.argument(1);
+  bool crossed = only->operand(1) == body.argument(0) && only->operand(0) == body.argument(1);
+  return straight || crossed ? only : nullptr;
+}
+
+bool is_short(const Op& reduce) {
+  if (reduce.kind != OpKind::reduce || reduce.num_results() != 1) return false;
+  const Type& type = reduce.operand(0)->type;
+  if (!type.is_tensor() || !type.is_static() || type.quantized || is_complex(type.dtype))
+    return false;
+  int64_t elements = 1;
+  for (int64_t d : reduce.as<DimsAttributes>().dims) elements *= type.shape[static_cast<size_t>(d)];
+  // A single result is made by one thread either way; leave it to the kernel made for it.
+  if (reduce.result()->type.num_elements() < 2) return false;
+  if (elements < 1 || elements > kMaxElements) return false;
+  const Op* combine = combiner(reduce);
+  if (!combine) return false;
+  constexpr std::array known = {OpKind::add,  OpKind::multiply, OpKind::maximum, OpKind::minimum,
+                                OpKind::and_, OpKind::or_,      OpKind::xor_};
+  return std::find(known.begin(), known.end(), combine->kind) != known.end();
+}
+
+class Unroller {
+ public:
+  Unroller(Function& function, Op* reduce) : function_(function), reduce_(reduce) {}
+
+  void run() {
+    const Op* combine = combiner(*reduce_);
+    const Type& from = reduce_->operand(0)->type;
+    const Dims& dims = reduce_->as<DimsAttributes>().dims;
+    Type sum = reduce_->result()->type;
+    bool narrow = sum.dtype == DType::bf16 || sum.dtype == DType::f16;
+    if (narrow) sum.dtype = DType::f32;
+
+    Value* total = make(OpKind::broadcast_in_dim, reduce_->operand(1), reduce_->result()->type,
+                        DimsAttributes{});
+    total = converted(total, sum.dtype);
+    std::vector<int64_t> at(from.shape.size(), 0);
+    for (;;) {
+      SliceAttributes range;
+      range.start = at;
+      range.limit = from.shape;
+      range.strides.assign(at.size(), 1);
+      Type part = from;
+      for (int64_t d : dims) {
+        size_t i = static_cast<size_t>(d);
+        range.limit[i] = at[i] + 1;
+        part.shape[i] = 1;
+      }
+      Value* element = make(OpKind::slice, reduce_->operand(0), part, range);
+      element = make(OpKind::reshape, element, reduce_->result()->type, {});
+      element = converted(element, sum.dtype);
+      std::array<Value*, 2> operands = {total, element};
+      total = function_
+                  .create(*reduce_->region(), combine->kind, operands, {&sum, 1},
+                          combine->attributes, reduce_->location, 0, reduce_)
+                  ->result();
+      size_t i = dims.size();
+      while (i > 0) {
+        size_t d = static_cast<size_t>(dims[i - 1]);
+        if (++at[d] < from.shape[d]) break;
+        at[d] = 0;
+        --i;
+      }
+      if (i == 0) break;
+    }
+    reduce_->result()->replace_all_uses_with(converted(total, reduce_->result()->type.dtype));
+    reduce_->erase();
+  }
+
+ private:
+  Value* make(OpKind kind, Value* operand, const Type& type, Attributes attributes) {
+    return function_
+        .create(*reduce_->region(), kind, {&operand, 1}, {&type, 1}, std::move(attributes),
+                reduce_->location, 0, reduce_)
+        ->result();
+  }
+
+  Value* converted(Value* value, DType dtype) {
+    if (value->type.dtype == dtype) return value;
+    Type type = value->type;
+    type.dtype = dtype;
+    return make(OpKind::convert, value, type, {});
+  }
+
+  Function& function_;
+  Op* reduce_;
+};
+
+}  // namespace
+
+Status unroll_short_reductions(Module& module, const NormalizeOptions& options) {
+  for (const auto& function : module.functions) {
+    if (options.leaves(*function)) continue;
+    std::vector<Op*> reductions;
+    walk(function->body(), [&](Op* op) {
+      if (is_short(*op)) reductions.push_back(op);
+    });
+    for (Op* op : reductions) Unroller(*function, op).run();
+  }
+  return Ok{};
+}
+
+}  // namespace ullage

@@ -1,0 +1,182 @@
+// Stacks updated in place, and short reductions: what becomes of the program, and that it computes
+// the same, by the interpreter.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "interp/interpret.h"
+#include "normalize/normalize.h"
+#include "ops/verify.h"
+#include "syntax/reader.h"
+
+namespace ullage {
+namespace {
+
+std::unique_ptr<Module> read(const std::string& text) {
+  Result<std::unique_ptr<Module>> module = read_text(text, "test.mlir");
+  EXPECT_TRUE(module.ok()) << (module.ok() ? "" : to_string(module.diagnostics()));
+  Status verified = verify(**module);
+  EXPECT_TRUE(verified.ok()) << (verified.ok() ? "" : to_string(verified.diagnostics()));
+  return std::move(*module);
+}
+
+std::vector<Tensor> arguments(const Module& module) {
+  std::vector<Tensor> out;
+  for (Value* argument : module.entry()->body().arguments()) {
+    std::vector<std::byte> bytes(static_cast<size_t>(argument->type.bytes()));
+    for (size_t i = 0; i * 4 < bytes.size(); ++i) {
+      float f = static_cast<float>((i * 7 + 3) % 23) - 9;
+      int32_t n = static_cast<int32_t>(i % 3) + 1;
+      std::memcpy(bytes.data() + i * 4,
+                  argument->type.dtype == DType::i32 ? static_cast<void*>(&n) : &f, 4);
+    }
+    out.push_back(Tensor::from(Literal::make(argument->type, std::move(bytes))));
+  }
+  return out;
+}
+
+// Normalises a program and compares what it computes before and after; returns it.
+std::unique_ptr<Module> normalized(const std::string& text) {
+  auto before = read(text), after = read(text);
+  EXPECT_TRUE(normalize(*after).ok());
+  Status verified = verify(*after);
+  EXPECT_TRUE(verified.ok()) << (verified.ok() ? "" : to_string(verified.diagnostics()));
+  auto want = interpret(*before, "main", arguments(*before));
+  auto got = interpret(*after, "main", arguments(*after));
+  EXPECT_TRUE(want.ok() && got.ok());
+  if (!want.ok() || !got.ok()) return after;
+  EXPECT_EQ(want->size(), got->size());
+  for (size_t i = 0; i < want->size(); ++i) {
+    EXPECT_EQ((*want)[i].size_bytes(), (*got)[i].size_bytes());
+    EXPECT_EQ(std::memcmp((*want)[i].data(), (*got)[i].data(), (*want)[i].size_bytes()), 0)
+        << "result " << i;
+  }
+  return after;
+}
+
+Op* the_loop(const Module& module) {
+  Op* found = nullptr;
+  walk(module.entry()->body(), [&](Op* op) {
+    if (op->kind == OpKind::while_) found = op;
+  });
+  return found;
+}
+
+int count(const Module& module, OpKind kind) {
+  int found = 0;
+  walk(module.entry()->body(), [&](Op* op) { found += op->kind == kind; });
+  return found;
+}
+
+// A cache of 3 layers that a scan reads, updates at one position and stacks again. `%s` is how the
+// cache argument is declared.
+std::string cache_scan(const std::string& donation, const std::string& returned) {
+  return R"(
+    func.func public @main(%cache: tensor<3x5x4xf32>)" +
+         donation +
+         R"(, %x: tensor<1x4xf32>, %at: tensor<i32>) -> (tensor<3x5x4xf32>, tensor<4xf32>)" +
+         (returned.empty() ? "" : ", tensor<3x5x4xf32>") + R"() {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %none = stablehlo.constant dense<0.0> : tensor<f32>
+      %empty = stablehlo.broadcast_in_dim %none, dims = [] : (tensor<f32>) -> tensor<3x5x4xf32>
+      %start = stablehlo.broadcast_in_dim %none, dims = [] : (tensor<f32>) -> tensor<4xf32>
+      %0:3 = stablehlo.while(%i = %zero, %sum = %start, %new = %empty) : tensor<i32>, tensor<4xf32>, tensor<3x5x4xf32>
+      cond {
+        %n = stablehlo.constant dense<3> : tensor<i32>
+        %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %c0 = stablehlo.constant dense<0> : tensor<i32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %s = stablehlo.dynamic_slice %cache, %i, %c0, %c0, sizes = [1, 5, 4] : (tensor<3x5x4xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x5x4xf32>
+        %layer = stablehlo.reshape %s : (tensor<1x5x4xf32>) -> tensor<5x4xf32>
+        %u = stablehlo.dynamic_update_slice %layer, %x, %at, %c0 : (tensor<5x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<5x4xf32>
+        %none2 = stablehlo.constant dense<0.0> : tensor<f32>
+        %r = stablehlo.reduce(%u init: %none2) applies stablehlo.add across dimensions = [0] : (tensor<5x4xf32>, tensor<f32>) -> tensor<4xf32>
+        %more = stablehlo.add %sum, %r : tensor<4xf32>
+        %b = stablehlo.broadcast_in_dim %u, dims = [1, 2] : (tensor<5x4xf32>) -> tensor<1x5x4xf32>
+        %stacked = stablehlo.dynamic_update_slice %new, %b, %i, %c0, %c0 : (tensor<3x5x4xf32>, tensor<1x5x4xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x5x4xf32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %j, %more, %stacked : tensor<i32>, tensor<4xf32>, tensor<3x5x4xf32>
+      }
+      return %0#2, %0#1)" +
+         returned + R"( : tensor<3x5x4xf32>, tensor<4xf32>)" +
+         (returned.empty() ? "" : ", tensor<3x5x4xf32>") + "\n}";
+}
+
+TEST(Stacks, ConsumedStackBecomesTheResult) {
+  auto module = normalized(cache_scan(" {tf.aliasing_output = 0 : i32}", ""));
+  Op* loop = the_loop(*module);
+  ASSERT_NE(loop, nullptr);
+  bool begins_in_cache = false;
+  for (Value* operand : loop->operands())
+    begins_in_cache |= operand == module->entry()->body().argument(0);
+  EXPECT_TRUE(begins_in_cache);
+  EXPECT_EQ(count(*module, OpKind::dynamic_update_slice), 1) << "updated where it lies";
+}
+
+TEST(Stacks, KeepsWhatIsNotItsOwn) {
+  // Not donated, or read again after the loop: the cache must stay as it is.
+  for (auto [donation, returned] :
+       {std::pair("", ""), std::pair(" {tf.aliasing_output = 0 : i32}", ", %cache")}) {
+    auto module = normalized(cache_scan(donation, returned));
+    for (Value* operand : the_loop(*module)->operands())
+      EXPECT_NE(operand, module->entry()->body().argument(0));
+  }
+}
+
+TEST(Stacks, SliceOfAnotherIndexIsNotConsumed) {
+  std::string text = cache_scan(" {tf.aliasing_output = 0 : i32}", "");
+  size_t at = text.find("%cache, %i, %c0");
+  text.replace(at, 15, "%cache, %at, %c0");
+  auto module = normalized(text);
+  for (Value* operand : the_loop(*module)->operands())
+    EXPECT_NE(operand, module->entry()->body().argument(0));
+}
+
+std::string restacking(const std::string& first, const std::string& second) {
+  return R"(
+    func.func public @main(%x: tensor<2x4x3xf32>, %u: tensor<1x3xf32>, %at: tensor<i32>) -> (tensor<2x4x3xf32>, tensor<4x3xf32>) {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %a = stablehlo.slice %x [0:1, 0:4, 0:3] : (tensor<2x4x3xf32>) -> tensor<1x4x3xf32>
+      %b = stablehlo.slice %x [1:2, 0:4, 0:3] : (tensor<2x4x3xf32>) -> tensor<1x4x3xf32>
+      %c = stablehlo.reshape %a : (tensor<1x4x3xf32>) -> tensor<4x3xf32>
+      %d = stablehlo.reshape %b : (tensor<1x4x3xf32>) -> tensor<4x3xf32>
+      %e = stablehlo.dynamic_update_slice %c, %u, %at, %zero : (tensor<4x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<4x3xf32>
+      %n = stablehlo.negate %u : tensor<1x3xf32>
+      %f = stablehlo.dynamic_update_slice %d, %n, %at, %zero : (tensor<4x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<4x3xf32>
+      %g = stablehlo.broadcast_in_dim )" +
+         first + R"(, dims = [1, 2] : (tensor<4x3xf32>) -> tensor<1x4x3xf32>
+      %h = stablehlo.broadcast_in_dim )" +
+         second + R"(, dims = [1, 2] : (tensor<4x3xf32>) -> tensor<1x4x3xf32>
+      %r = stablehlo.concatenate %g, %h, dim = 0 : (tensor<1x4x3xf32>, tensor<1x4x3xf32>) -> tensor<2x4x3xf32>
+      %s = stablehlo.add %e, %f : tensor<4x3xf32>
+      return %r, %s : tensor<2x4x3xf32>, tensor<4x3xf32>
+    })";
+}
+
+TEST(Stacks, RestackingUpdatesTheStack) {
+  EXPECT_EQ(count(*normalized(restacking("%e", "%f")), OpKind::concatenate), 0);
+  EXPECT_EQ(count(*normalized(restacking("%f", "%e")), OpKind::concatenate), 1) << "slices swapped";
+}
+
+TEST(ShortReductions, BecomeElementwise) {
+  auto program = [](const std::string& how, int rows) {
+    std::string r = std::to_string(rows);
+    return R"(
+    func.func public @main(%x: tensor<6x)" +
+           r + R"(x2xf32>) -> tensor<6xf32> {
+      %i = stablehlo.constant dense<2.0> : tensor<f32>
+      %r = stablehlo.reduce(%x init: %i) applies stablehlo.)" +
+           how + " across dimensions = [1, 2] : (tensor<6x" + r +
+           R"(x2xf32>, tensor<f32>) -> tensor<6xf32>
+      return %r : tensor<6xf32>
+    })";
+  };
+  for (const char* how : {"add", "multiply", "maximum", "minimum"})
+    EXPECT_EQ(count(*normalized(program(how, 3)), OpKind::reduce), 0) << how;
+  EXPECT_EQ(count(*normalized(program("add", 9)), OpKind::reduce), 1) << "18 elements stay";
+}
+
+}  // namespace
+}  // namespace ullage
