@@ -74,7 +74,7 @@ struct DotKernel {
   Expr lhs, rhs, epilogue;
   int32_t lhs_root = -1, rhs_root = -1;
   std::vector<KernelOutput> outputs;  // nodes of `epilogue`
-  int32_t cut_dim = 0;  // pieces are run along the outermost dimension of m (0) or of n (1)
+  int32_t cut_dim = 0;  // pieces are run along the outermost dimension of m (0), n (1) or batch (2)
 
   int64_t batch_size() const;
   int64_t m_size() const;

@@ -75,12 +75,22 @@ void inline_pointwise_chains(const Module& module, Function& function) {
               [&](const Function& callee) { return is_pointwise(module, callee); });
 }
 
+// A few operations with several results: kernels are made of the results one by one, which a call
+// would tie together.
+static bool is_small_with_results(const Function& function) {
+  constexpr int kMaxOps = 16;
+  int ops = 0;
+  for (Op* op : function.body()) ops += op->kind != OpKind::constant;
+  return function.body().terminator()->num_operands() > 1 && ops <= kMaxOps;
+}
+
 Status inline_calls(Module& module, const NormalizeOptions& options) {
   // Callees come first, so a body that is inlined contains no calls but to pointwise functions.
   for (Function* function : callees_first(module))
     if (!options.leaves(*function))
-      inline_into(module, *function,
-                  [&](const Function& callee) { return !is_pointwise(module, callee); });
+      inline_into(module, *function, [&](const Function& callee) {
+        return !is_pointwise(module, callee) || is_small_with_results(callee);
+      });
   Function* entry = module.entry();
   std::unordered_set<std::string> called;
   auto collect = [&](auto&& self, const Function& function) -> void {

@@ -1,6 +1,7 @@
 #include "plan/axis.h"
 
 #include <algorithm>
+#include <array>
 
 #include "support/check.h"
 
@@ -8,9 +9,9 @@ namespace ullage {
 
 namespace {
 
-std::vector<int64_t> joined(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
-  std::vector<int64_t> out = a;
-  out.insert(out.end(), b.begin(), b.end());
+std::vector<int64_t> joined(std::initializer_list<std::vector<int64_t>> groups) {
+  std::vector<int64_t> out;
+  for (const auto& group : groups) out.insert(out.end(), group.begin(), group.end());
   return out;
 }
 
@@ -32,20 +33,17 @@ std::vector<Part> parts(const Kernel& kernel, PieceAxis axis) {
     return {{&loop->expr, loop->extents, axis.contracted() ? reduced_dim(*loop) : axis.dim}};
   const DotKernel* dot = kernel.get<DotKernel>();
   if (!dot) return {};
-  int m = static_cast<int>(dot->m.size()), k = static_cast<int>(dot->k.size());
-  bool rows = axis.parallel() && axis.dim == 0, columns = axis.parallel() && axis.dim == 1;
-  return {{&dot->lhs, joined(dot->m, dot->k),
-           axis.contracted() ? m
-           : rows            ? 0
-                             : -1},
-          {&dot->rhs, joined(dot->k, dot->n),
-           axis.contracted() ? 0
-           : columns         ? k
-                             : -1},
-          {&dot->epilogue, joined(dot->m, dot->n),
-           columns ? m
-           : rows  ? 0
-                   : -1}};
+  // Where each group begins in the three loop spaces; -1 for the one that it is not in.
+  int batch = static_cast<int>(dot->batch.size());
+  int after_m = batch + static_cast<int>(dot->m.size());
+  int after_k = batch + static_cast<int>(dot->k.size());
+  std::array<int, 3> dims = axis.contracted() ? std::array{after_m, batch, -1}
+                            : axis.dim == 0   ? std::array{batch, -1, batch}
+                            : axis.dim == 1   ? std::array{-1, after_k, after_m}
+                                              : std::array{0, 0, 0};
+  return {{&dot->lhs, joined({dot->batch, dot->m, dot->k}), dims[0]},
+          {&dot->rhs, joined({dot->batch, dot->k, dot->n}), dims[1]},
+          {&dot->epilogue, joined({dot->batch, dot->m, dot->n}), dims[2]}};
 }
 
 // The coordinate of the cut dimension must be the loop index itself: of the other terms each moves
@@ -84,9 +82,11 @@ bool accumulates(const Kernel& kernel, const KernelGraph& graph) {
   DType dtype = graph.values[static_cast<size_t>(kernel.outputs[0])].type.dtype;
   if (const DotKernel* dot = kernel.get<DotKernel>()) {
     const Access& store = dot->outputs[0].store;
+    size_t batch = dot->batch.size();
     return dtype == DType::f32 && store.dynamic.empty() &&
-           evenly_strided(store.affine, dot->m, 0) &&
-           evenly_strided(store.affine, dot->n, dot->m.size());
+           evenly_strided(store.affine, dot->batch, 0) &&
+           evenly_strided(store.affine, dot->m, batch) &&
+           evenly_strided(store.affine, dot->n, batch + dot->m.size());
   }
   const LoopKernel* loop = kernel.get<LoopKernel>();
   return loop && loop->reduction && loop->reduction->combiner && dtype != DType::bf16 &&
@@ -136,7 +136,7 @@ std::vector<PieceAxis> piece_axes(const Kernel& kernel, const KernelGraph& graph
         accumulates(kernel, graph))
       out.push_back({Kind::contracted});
   } else if (const DotKernel* dot = kernel.get<DotKernel>()) {
-    if (!dot->batch.empty()) return {};
+    if (!dot->batch.empty()) out.push_back({Kind::parallel, 2});
     if (!dot->m.empty()) out.push_back({Kind::parallel, 0});
     if (!dot->n.empty()) out.push_back({Kind::parallel, 1});
     if (!dot->k.empty() && accumulates(kernel, graph)) out.push_back({Kind::contracted});

@@ -13,7 +13,7 @@
 namespace ullage {
 
 // Along what a piece of a kernel is cut: a parallel dimension (of a loop its number, of a product
-// the outermost one of m, 0, or of n, 1), or the first reduced or contracted one.
+// the outermost one of m, 0, of n, 1, or of the batch, 2), or the first reduced or contracted one.
 struct PieceAxis {
   enum class Kind : uint8_t { all, parallel, contracted };
 

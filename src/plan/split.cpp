@@ -17,6 +17,7 @@ namespace ullage {
 namespace {
 
 constexpr size_t kMaxRegion = 48;
+constexpr int kMaxDetour = 3;  // entries between a region's result and its reader in the region
 constexpr int64_t kLineElements = 64;  // pieces of inner dimensions keep vectors and lines whole
 
 class Splitter {
@@ -142,8 +143,8 @@ class Splitter {
         if (profile_.first_use[index(y)] < 0 || !is_whole(y) || is_output(y) ||
             readers_[index(y)].empty())
           continue;
-        // A value that the region both makes and reads cannot wait for the last piece, whatever its
-        // size.
+        // What the region reads and itself makes, or what is made of that, cannot wait for the last
+        // piece, whatever its size.
         if (old_.instances[index(y)].bytes * 32 < largest && !made_and_read(y)) continue;
         tried.insert(y);
         if (add_value(y, cut)) again = true;
@@ -152,9 +153,20 @@ class Splitter {
   }
 
   bool made_and_read(int32_t x) const {
-    if (!axes_.contains(profile_.first_use[index(x)])) return false;
     return std::any_of(readers_[index(x)].begin(), readers_[index(x)].end(),
-                       [this](int32_t e) { return axes_.contains(e); });
+                       [this](int32_t e) { return axes_.contains(e); }) &&
+           made_of_region(x, kMaxDetour);
+  }
+
+  // Whether the region makes the value, or something that it is made of in a few steps.
+  bool made_of_region(int32_t x, int steps) const {
+    int32_t e = profile_.first_use[index(x)];
+    if (e < 0 || !is_whole(x)) return false;
+    if (axes_.contains(e)) return true;
+    if (steps == 0 || e < axes_.begin()->first) return false;
+    std::span<const int32_t> inputs = old_.inputs(entry(e));
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](int32_t y) { return made_of_region(y, steps - 1); });
   }
 
   std::optional<Schedule> rebuild() {
@@ -260,6 +272,7 @@ class Splitter {
     const Kernel& kernel = old_.kernel(at);
     const DotKernel* dot = kernel.get<DotKernel>();
     if (!dot) return 0;
+    if (axis.parallel() && axis.dim == 2) return 0;
     int64_t elements = axis.contracted() ? dot->m_size() * dot->n_size()
                        : axis.dim == 0   ? dot->k_size() * dot->n_size()
                                          : dot->m_size() * dot->k_size();

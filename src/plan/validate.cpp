@@ -263,8 +263,8 @@ class Validator {
                     where);
       } else {
         std::optional<Placement> next =
-            stored(kernel, running, step, o, shift(step, kernel.inputs.size() + o, value), elements,
-                   room(b, value));
+            stored(kernel, running, step, o, *extent, shift(step, kernel.inputs.size() + o, value),
+                   elements, room(b, value));
         if (!next) {
           complain("{}: output {} is not one slice in its buffer", where, o);
           next.emplace();

@@ -44,11 +44,11 @@ std::vector<Space> spaces(const Kernel& kernel, const Kernel& running, const Pla
   const DotKernel& run = *running.get<DotKernel>();
   bool m = step.axis.parallel() && step.axis.dim == 0;
   bool n = step.axis.parallel() && step.axis.dim == 1;
-  bool k = step.axis.contracted();
+  bool k = step.axis.contracted(), batch = step.axis.parallel() && step.axis.dim == 2;
   out = {{&dot.lhs, &run.lhs, {}, {}, -1},
          {&dot.rhs, &run.rhs, {}, {}, -1},
          {&dot.epilogue, &run.epilogue, {}, {}, -1}};
-  for (Space& space : out) add_dims(space, dot.batch, false, step);
+  for (Space& space : out) add_dims(space, dot.batch, batch, step);
   add_dims(out[0], dot.m, m, step);
   add_dims(out[0], dot.k, k, step);
   add_dims(out[1], dot.k, k, step);
@@ -137,8 +137,9 @@ std::optional<int64_t> cut_extent(const Kernel& kernel, const KernelGraph& graph
   if (const DotKernel* dot = kernel.get<DotKernel>()) {
     const std::vector<int64_t>& group = axis.contracted() ? dot->k
                                         : axis.dim == 0   ? dot->m
-                                                          : dot->n;
-    if (group.empty() || axis.dim > 1) return {};
+                                        : axis.dim == 1   ? dot->n
+                                                          : dot->batch;
+    if (group.empty() || axis.dim > 2) return {};
     return group[0];
   }
   if (!kernel.get<RngKernel>() || !axis.parallel()) return {};
@@ -196,7 +197,8 @@ bool loads_agree(const Kernel& kernel, const Kernel& running, const PlanStep& st
 }
 
 std::optional<Placement> stored(const Kernel& kernel, const Kernel& running, const PlanStep& step,
-                                size_t o, int64_t shift, int64_t elements, int64_t room) {
+                                size_t o, int64_t extent, int64_t shift, int64_t elements,
+                                int64_t room) {
   Space space = spaces(kernel, running, step).back();
   const Access& full = outputs(kernel)[o].store;
   const Access& run = outputs(running)[o].store;
@@ -204,11 +206,7 @@ std::optional<Placement> stored(const Kernel& kernel, const Kernel& running, con
   size_t cut = static_cast<size_t>(space.cut);
   Placement out;
   out.cut.stride = full.affine.coefficients[cut];
-  out.cut.extent = 0;
-  if (const LoopKernel* loop = kernel.get<LoopKernel>())
-    out.cut.extent = loop->extents[cut];
-  else
-    out.cut.extent = (cut == 0 ? kernel.get<DotKernel>()->m : kernel.get<DotKernel>()->n)[0];
+  out.cut.extent = extent;
   out.lower = step.lower;
   out.upper = step.upper;
   int64_t round = out.cut.stride * out.cut.extent;

@@ -33,8 +33,9 @@ bool loads_agree(const Kernel& kernel, const Kernel& running, const PlanStep& st
                  const Placement& placement, int64_t shift, int64_t elements);
 
 // What a piece that writes output `o` leaves in the output's buffer, which has room for `room`
-// elements; nothing if its stores do not make one slice.
+// elements; nothing if its stores do not make one slice. `extent` is cut_extent's.
 std::optional<Placement> stored(const Kernel& kernel, const Kernel& running, const PlanStep& step,
-                                size_t o, int64_t shift, int64_t elements, int64_t room);
+                                size_t o, int64_t extent, int64_t shift, int64_t elements,
+                                int64_t room);
 
 }  // namespace ullage

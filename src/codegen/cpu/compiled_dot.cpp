@@ -68,15 +68,15 @@ struct DotFunctions {
 };
 
 struct Piece {
-  int64_t m0, m1, n0, n1, k0, k1;
+  int64_t batch0, batch1, m0, m1, n0, n1, k0, k1;
 };
 
 class CompiledDot : public CompiledKernel {
  public:
-  // Where a piece of the outermost m, n or k dimension lies in the flat index of its group.
+  // Where a piece of the outermost m, n, k or batch dimension lies in the flat index of its group.
   struct Scales {
-    int64_t m = 1, n = 1, k = 1;
-    bool cut_columns = false;  // parallel pieces are of n
+    int64_t m = 1, n = 1, k = 1, batch = 1;
+    int32_t cut_dim = 0;  // of parallel pieces, as in DotKernel
   };
 
   CompiledDot(DotPlan plan, cpu::SmallDotCode small, int outputs_at, Scales scales,
@@ -89,14 +89,18 @@ class CompiledDot : public CompiledKernel {
         code_(std::move(code)) {}
 
   void run(const KernelCall& call, ThreadPool& pool) const override {
-    Piece piece{0, plan_.m, 0, plan_.n, 0, plan_.k};
+    Piece piece{0, plan_.batch, 0, plan_.m, 0, plan_.n, 0, plan_.k};
     if (call.upper >= 0 && call.axis == KernelCall::Axis::contracted) {
       piece.k0 = call.lower * scales_.k;
       piece.k1 = call.upper * scales_.k;
     } else if (call.upper >= 0 && call.axis == KernelCall::Axis::parallel) {
-      int64_t scale = scales_.cut_columns ? scales_.n : scales_.m;
-      (scales_.cut_columns ? piece.n0 : piece.m0) = call.lower * scale;
-      (scales_.cut_columns ? piece.n1 : piece.m1) = call.upper * scale;
+      auto restrict = [&](int64_t& from, int64_t& to, int64_t scale) {
+        from = call.lower * scale;
+        to = call.upper * scale;
+      };
+      if (scales_.cut_dim == 0) restrict(piece.m0, piece.m1, scales_.m);
+      if (scales_.cut_dim == 1) restrict(piece.n0, piece.n1, scales_.n);
+      if (scales_.cut_dim == 2) restrict(piece.batch0, piece.batch1, scales_.batch);
     }
     ULLAGE_CHECK(
         !(call.accumulate || call.unfinished) || (plan_.strided_output && plan_.output_is_f32),
@@ -152,6 +156,8 @@ class CompiledDot : public CompiledKernel {
       args.epilogue = finish;
       args.epilogue_context = &epilogue;
     }
+    args.range.batch0 = piece.batch0;
+    args.range.batch1 = piece.batch1;
     args.range.m0 = piece.m0;
     args.range.m1 = piece.m1;
     args.range.n0 = piece.n0;
@@ -181,7 +187,7 @@ class CompiledDot : public CompiledKernel {
     int64_t inner = weights.extents[static_cast<size_t>(small_.column_dims.back())];
     int64_t strips_per_inner = (inner + width - 1) / width;
     int64_t total = plan_.swapped ? plan_.m : plan_.n;
-    int64_t strips = plan_.batch * (total / inner) * strips_per_inner;
+    int64_t strips = (piece.batch1 - piece.batch0) * (total / inner) * strips_per_inner;
     // Small products are worth a chunk only together.
     double work = static_cast<double>(rows + 2) * static_cast<double>(plan_.k) *
                   static_cast<double>(std::min(inner, width));
@@ -189,7 +195,7 @@ class CompiledDot : public CompiledKernel {
     auto strip = [&](int64_t number) {
       int64_t within = number % strips_per_inner * width;
       int64_t outer = number / strips_per_inner % (total / inner);
-      int64_t batch = number / strips_per_inner / (total / inner);
+      int64_t batch = piece.batch0 + number / strips_per_inner / (total / inner);
       int64_t from = std::max(column0, outer * inner + within);
       int64_t to = std::min({column1, outer * inner + within + width, (outer + 1) * inner});
       if (from < to)
@@ -212,7 +218,7 @@ class CompiledDot : public CompiledKernel {
     const FlatBox& narrow = plan_.swapped ? functions_.rhs : functions_.lhs;
     int64_t blocks = (piece.k1 - piece.k0 + kDotBlock - 1) / kDotBlock;
     auto block = [&](int64_t number, int) {
-      int64_t batch = number / blocks, from = piece.k0 + number % blocks * kDotBlock;
+      int64_t batch = piece.batch0 + number / blocks, from = piece.k0 + number % blocks * kDotBlock;
       int64_t to = std::min(piece.k1, from + kDotBlock);
       float* target = x + (batch * plan_.k + from) * rows;
       if (rows == 1) {
@@ -226,7 +232,7 @@ class CompiledDot : public CompiledKernel {
         for (int64_t r = 0; r < rows; ++r)
           target[k * rows + r] = r >= row0 && r < row1 ? values[r][k] : 0.0f;
     };
-    int64_t count = plan_.batch * blocks;
+    int64_t count = (piece.batch1 - piece.batch0) * blocks;
     if (count * kDotBlock * rows < 65536) {
       for (int64_t i = 0; i < count; ++i) block(i, 0);
     } else {
@@ -468,7 +474,8 @@ Result<KernelRecipe> dot_recipe(const Kernel& kernel, const DotKernel& dot) {
     for (size_t i = 1; i < extents.size(); ++i) inner *= extents[i];
     return inner;
   };
-  CompiledDot::Scales scales{scale(dot.m), scale(dot.n), scale(dot.k), dot.cut_dim == 1};
+  CompiledDot::Scales scales{scale(dot.m), scale(dot.n), scale(dot.k), scale(dot.batch),
+                             dot.cut_dim};
   recipe.finish = [=](const std::vector<void*>& functions, std::shared_ptr<const void> code) {
     DotFunctions made = boxes;
     auto at = [&](int place) {
