@@ -2,6 +2,7 @@
 // prologues, epilogues, pieces.
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include "codegen/cpu/dot_plan.h"
 #include "kernel_testing.h"
@@ -210,8 +211,16 @@ TEST_P(Dots, ValuesPiecesAndThreads) {
     g.add(dots.back(), {p.lhs, p.rhs, DType::f32, DType::f32, DType::f32},
           {p.epilogue ? DType::bf16 : DType::f32});
   }
+  std::vector<size_t> batches;  // the same, to be cut along the batch
+  for (const Problem& p : problems()) {
+    batches.push_back(0);
+    if (p.batch.empty()) continue;
+    DotKernel dot = make(p);
+    dot.cut_dim = 2;
+    batches.back() = g.add(dot, {p.lhs, p.rhs, DType::f32, DType::f32, DType::f32},
+                           {p.epilogue ? DType::bf16 : DType::f32});
+  }
   double ms = g.compile(GetParam());
-  ASSERT_EQ(g.compiled.size(), dots.size());
   std::printf("%zu products compiled in %.0f ms\n", dots.size(), ms);
   for (size_t c = 0; c < dots.size(); ++c) {
     const Problem& p = problems()[c];
@@ -221,8 +230,8 @@ TEST_P(Dots, ValuesPiecesAndThreads) {
     KernelCall call;
     call.scratch = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) &
                                                 ~uintptr_t{63});
-    auto run = [&](Bytes& out, KernelCall how, int threads) {
-      g.run(c,
+    auto run = [&](Bytes& out, KernelCall how, int threads, std::optional<size_t> kernel = {}) {
+      g.run(kernel.value_or(c),
             {d.lhs.data(), d.rhs.data(), d.scale.data(), d.bias.data(), d.residual.data(),
              out.data()},
             how, threads);
@@ -243,7 +252,18 @@ TEST_P(Dots, ValuesPiecesAndThreads) {
     Bytes two(d.out.size());
     run(two, call, 2);
     EXPECT_EQ(two, d.out) << "threads change bits, product " << c;
-    if (!p.batch.empty() || p.m.empty()) continue;
+    if (!p.batch.empty()) {
+      Bytes parts(d.out.size());
+      for (int64_t from = 0; from < p.batch[0]; ++from) {
+        KernelCall part = call;
+        part.axis = KernelCall::Axis::parallel;
+        part.lower = from;
+        part.upper = from + 1;
+        run(parts, part, 2, batches[c]);
+      }
+      EXPECT_EQ(parts, d.out) << "pieces of the batch change bits, product " << c;
+    }
+    if (p.m.empty()) continue;
     int64_t rows = p.m[0];
     Bytes pieces(d.out.size());
     for (int64_t from = 0; from < rows; from += 3) {
