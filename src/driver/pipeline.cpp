@@ -188,6 +188,16 @@ Result<std::unique_ptr<Module>> transform_program(std::unique_ptr<Module> module
   return module;
 }
 
+// The variants of kernels that a plan's blocks run, loops' included.
+static Status add_variants(const PlanBlock& block, CpuCompiler& compiler) {
+  for (const auto& variant : block.variants)
+    if (Status added = compiler.add(*variant, *block.graph); !added) return added;
+  for (const PlanStep& step : block.steps)
+    for (const PlanBlock& nested : step.nested)
+      if (Status added = add_variants(nested, compiler); !added) return added;
+  return Ok{};
+}
+
 Result<ExecProgram> generate_code(const PlannedProgram& program, const CompileSettings& settings,
                                   std::vector<PhaseTime>& times) {
   ULLAGE_CHECK(program.outcome.plan, "code for a program without a plan");
@@ -196,10 +206,8 @@ Result<ExecProgram> generate_code(const PlannedProgram& program, const CompileSe
   options.threads = settings.threads;
   CpuCompiler compiler(options);
   Status status = phases.run("code", [&] {
-    const PlanBlock& main = program.outcome.plan->main;
     Status added = compiler.add(program.planned_graph());
-    for (const auto& variant : main.variants)
-      if (added) added = compiler.add(*variant, *main.graph);
+    if (added) added = add_variants(program.outcome.plan->main, compiler);
     return added ? compiler.compile() : added;
   });
   if (!status) return status.diagnostics();

@@ -139,7 +139,8 @@ class GraphBuilder {
       case OpKind::reduce:
         return emit_reduce(op);
       case OpKind::dynamic_update_slice:
-        return emit_update(op);
+        if (!is_fusible(module_, *op)) return emit_update(op);
+        break;
       case OpKind::while_:
         return emit_while(op);
       case OpKind::case_:

@@ -7,6 +7,14 @@
 
 namespace ullage {
 
+static bool is_splat_constant(const Value* value) {
+  const Op* op = value->op();
+  if (op && op->kind == OpKind::broadcast_in_dim) return is_splat_constant(op->operand(0));
+  if (!op || op->kind != OpKind::constant) return false;
+  const Literal& literal = op->as<ConstantAttributes>().value;
+  return literal.splat || literal.type.num_elements() == 1;
+}
+
 bool is_fusible(const Module&, const Op& op) {
   if (op.num_results() == 0) return false;
   for (Value* result : op.results())
@@ -20,6 +28,9 @@ bool is_fusible(const Module&, const Op& op) {
       return true;
     case OpKind::gather:
       return true;
+    case OpKind::dynamic_update_slice:
+      // Into nothing but one value repeated: there is no array to update in place.
+      return is_splat_constant(op.operand(0));
     case OpKind::uniform_dequantize:
     case OpKind::uniform_quantize:
       return false;
@@ -260,6 +271,8 @@ std::optional<int32_t> ExprBuilder::eval_op(Op* op, Value* value, const IndexVec
       return eval_pad(op, index, guard, frame);
     case OpKind::dynamic_slice:
       return eval_dynamic_slice(op, index, guard, frame);
+    case OpKind::dynamic_update_slice:
+      return eval_update(op, index, guard, frame);
     case OpKind::gather:
       return eval_gather(op, index, guard, frame);
     case OpKind::bitcast_convert: {
@@ -411,6 +424,33 @@ std::optional<int32_t> ExprBuilder::eval_dynamic_slice(Op* op, const IndexVector
     inner[d] = add(inner[d], offset);
   }
   return eval(op->operand(0), inner, guard, frame);
+}
+
+std::optional<int32_t> ExprBuilder::eval_update(Op* op, const IndexVector& index, int32_t guard,
+                                                int32_t frame) {
+  const std::vector<int64_t>& shape = op->operand(0)->type.shape;
+  const std::vector<int64_t>& part = op->operand(1)->type.shape;
+  IndexVector inner = index;
+  int32_t inside = -1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    int64_t upper = shape[d] - part[d];
+    if (upper == 0) continue;
+    if (std::optional<int64_t> start = constant_start(op->operand(d + 2), upper)) {
+      inner[d].affine.constant -= *start;
+    } else {
+      std::optional<int32_t> node = start_node(op->operand(d + 2), {}, upper, guard, frame);
+      if (!node) return {};
+      Index offset = constant_index(0);
+      offset.dynamic.push_back({*node, -1});
+      inner[d] = add(inner[d], offset);
+    }
+    inside = both(inside, range_node(inner[d], 0, part[d]));
+  }
+  if (inside < 0) return eval(op->operand(1), inner, guard, frame);
+  std::optional<int32_t> updated = eval(op->operand(1), inner, both(guard, inside), frame);
+  std::optional<int32_t> before = eval(op->operand(0), index, guard, frame);
+  if (!updated || !before) return {};
+  return op_node(OpKind::select, op->result()->type.dtype, {inside, *updated, *before});
 }
 
 std::optional<int32_t> ExprBuilder::eval_gather(Op* op, const IndexVector& index, int32_t guard,

@@ -62,6 +62,8 @@ class ExprBuilder {
   std::optional<int32_t> eval_pad(Op* op, const IndexVector& index, int32_t guard, int32_t frame);
   std::optional<int32_t> eval_dynamic_slice(Op* op, const IndexVector& index, int32_t guard,
                                             int32_t frame);
+  std::optional<int32_t> eval_update(Op* op, const IndexVector& index, int32_t guard,
+                                     int32_t frame);
   std::optional<int32_t> eval_gather(Op* op, const IndexVector& index, int32_t guard,
                                      int32_t frame);
   std::optional<int32_t> eval_reshape(Op* op, const IndexVector& index, int32_t guard,

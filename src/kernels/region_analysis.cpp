@@ -71,7 +71,7 @@ class Analyzer {
       case OpKind::dot_general:
         return false;
       case OpKind::dynamic_update_slice:
-        return operand == 0;
+        return operand == 0 && !is_fusible(module_, op);
       case OpKind::reshape:
       case OpKind::bitcast_convert:
         return is_bitcast(op) && !is_splat_value(op.operand(0));

@@ -13,8 +13,6 @@ namespace ullage {
 
 namespace {
 
-using Nested = std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>;
-
 using VariantNumbers = std::map<std::vector<int64_t>, int32_t>;  // by kernel, axis and slices
 
 constexpr int64_t kAlignment = 64;
@@ -25,15 +23,13 @@ int64_t aligned(int64_t bytes) {
 
 class Layout {
  public:
-  Layout(const Target& target) : target_(target) {}
-
-  Plan run(const Schedule& schedule, const Profile& profile, const KernelCosts& costs,
-           const Nested& nested, std::optional<int64_t> capacity) {
-    plan_.main = block(schedule, profile, costs, nested, {});
+  Plan run(const ScheduledGraph& program, std::optional<int64_t> capacity) {
+    plan_.main = block(program, {});
     for (int32_t b : plan_.main.outputs) plan_.buffers[static_cast<size_t>(b)].output = true;
     for (int32_t b : resident_) plan_.buffers[static_cast<size_t>(b)].last = time_;
-    plan_.predicted_seconds = profile.seconds;
-    totals(schedule);
+    plan_.predicted_seconds = program.profile.seconds;
+    plan_.decisions = program.decisions;
+    totals(program.schedule);
     pack_buffers(capacity);
     return std::move(plan_);
   }
@@ -55,8 +51,9 @@ class Layout {
   }
 
   // `arguments`: buffers of the arguments of a nested block; empty for the program itself.
-  PlanBlock block(const Schedule& schedule, const Profile& profile, const KernelCosts& costs,
-                  const Nested& nested, std::vector<int32_t> arguments) {
+  PlanBlock block(const ScheduledGraph& scheduled, std::vector<int32_t> arguments) {
+    const Schedule& schedule = scheduled.schedule;
+    const Profile& profile = scheduled.profile;
     PlanBlock out;
     out.graph = schedule.graph;
     bool program = arguments.empty() && out.graph == schedule.graph && depth_ == 0;
@@ -99,7 +96,7 @@ class Layout {
                                       schedule.instances[static_cast<size_t>(copy.to)].bytes));
       }
       if (schedule.kernel(entry).get<BarrierKernel>()) continue;
-      out.steps.push_back(step(schedule, entry, costs, nested, buffer));
+      out.steps.push_back(step(scheduled, entry, buffer));
       out.steps.back().variant = variant(schedule, entry, variants, out.variants);
     }
     for (int32_t x : schedule.outputs) out.outputs.push_back(buffer(x));
@@ -132,8 +129,9 @@ class Layout {
   }
 
   template <typename BufferOf>
-  PlanStep step(const Schedule& schedule, const Entry& entry, const KernelCosts& costs,
-                const Nested& nested, BufferOf& buffer) {
+  PlanStep step(const ScheduledGraph& scheduled, const Entry& entry, BufferOf& buffer) {
+    const Schedule& schedule = scheduled.schedule;
+    const KernelCosts& costs = scheduled.costs;
     const Kernel& kernel = schedule.kernel(entry);
     PlanStep out;
     out.kernel = entry.kernel;
@@ -147,11 +145,12 @@ class Layout {
     for (int32_t x : schedule.outputs_of(entry))
       add_operand(out, out.outputs, schedule, x, buffer(x));
     out.time = time_++;
-    if (auto it = nested.find(entry.kernel); it != nested.end()) {
+    auto nested = scheduled.nested.find(entry.kernel);
+    if (nested != scheduled.nested.end()) {
       if (const WhileKernel* loop = kernel.get<WhileKernel>())
-        loop_blocks(out, *loop, it->second);
+        loop_blocks(out, *loop, nested->second);
       else
-        branch_blocks(out, it->second);
+        branch_blocks(out, nested->second);
     } else if (costs.extra_bytes[static_cast<size_t>(entry.kernel)] > 0) {
       out.scratch = add_buffer(PlanBuffer::Kind::scratch,
                                costs.extra_bytes[static_cast<size_t>(entry.kernel)], out.time);
@@ -200,7 +199,7 @@ class Layout {
   }
 
   void loop_blocks(PlanStep& out, const WhileKernel& loop,
-                   const std::vector<std::unique_ptr<NestedSchedule>>& inner) {
+                   const NestedSchedules::mapped_type& inner) {
     out.kind = PlanStep::Kind::loop;
     // The loop's results are its carried buffers; what it only reads stays where it is.
     std::vector<int32_t> arguments = out.outputs;
@@ -208,15 +207,13 @@ class Layout {
       arguments.push_back(out.inputs[i]);
     ++depth_;
     if (inner.size() > 1) {
-      const NestedSchedule& condition = *inner[1];
       out.nested.resize(2);
-      out.nested[1] = block(condition.schedule, condition.profile, condition.costs,
-                            condition.nested, arguments);
+      out.nested[1] = block(*inner[1], arguments);
     } else {
       out.nested.resize(1);
     }
-    const NestedSchedule& body = *inner[0];
-    PlanBlock steps = block(body.schedule, body.profile, body.costs, body.nested, arguments);
+    const ScheduledGraph& body = *inner[0];
+    PlanBlock steps = block(body, arguments);
     std::vector<int64_t> bytes;
     for (size_t i = 0; i < static_cast<size_t>(loop.carried); ++i)
       bytes.push_back(body.schedule.instances[static_cast<size_t>(body.schedule.outputs[i])].bytes);
@@ -225,13 +222,12 @@ class Layout {
     --depth_;
   }
 
-  void branch_blocks(PlanStep& out, const std::vector<std::unique_ptr<NestedSchedule>>& inner) {
+  void branch_blocks(PlanStep& out, const NestedSchedules::mapped_type& inner) {
     out.kind = PlanStep::Kind::branch;
     std::vector<int32_t> arguments(out.inputs.begin() + 1, out.inputs.end());
     ++depth_;
     for (const auto& branch : inner) {
-      PlanBlock steps =
-          block(branch->schedule, branch->profile, branch->costs, branch->nested, arguments);
+      PlanBlock steps = block(*branch, arguments);
       std::vector<int64_t> bytes;
       for (int32_t x : branch->schedule.outputs)
         bytes.push_back(branch->schedule.instances[static_cast<size_t>(x)].bytes);
@@ -318,7 +314,6 @@ class Layout {
     }
   }
 
-  const Target& target_;
   Plan plan_;
   std::vector<int32_t> resident_;  // buffers that exist to the end
   int32_t time_ = 0;
@@ -327,9 +322,8 @@ class Layout {
 
 }  // namespace
 
-Plan lay_out(const Schedule& schedule, const Profile& profile, const KernelCosts& costs,
-             const Nested& nested, const Target& target, std::optional<int64_t> capacity) {
-  return Layout(target).run(schedule, profile, costs, nested, capacity);
+Plan lay_out(const ScheduledGraph& program, std::optional<int64_t> capacity) {
+  return Layout().run(program, capacity);
 }
 
 }  // namespace ullage

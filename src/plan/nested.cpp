@@ -1,56 +1,59 @@
-// Schedules of loop bodies, conditions and branches. To its parent each is one entry that needs
-// some extra bytes.
+// Schedules of graphs and of the loop bodies, conditions and branches in them. To its parent each
+// of those is one entry that needs some extra bytes.
 #include <algorithm>
 
 #include "plan/planner.h"
 
 namespace ullage {
 
-namespace {
-
-// Bytes that a nested schedule needs beyond its arguments, which the parent holds.
-int64_t extra_bytes(const NestedSchedule& nested) {
+int64_t extra_bytes(const ScheduledGraph& nested) {
   int64_t arguments = 0;
   for (int32_t x : nested.schedule.arguments)
     arguments += nested.schedule.instances[static_cast<size_t>(x)].bytes;
   return std::max<int64_t>(0, nested.profile.peak - arguments);
 }
 
-}  // namespace
-
-KernelCosts kernel_costs(
-    const KernelGraph& graph, const Target& target,
-    std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>& nested) {
-  KernelCosts costs;
-  for (size_t k = 0; k < graph.kernels.size(); ++k) {
-    const Kernel& kernel = graph.kernels[k];
-    int64_t extra = kernel.scratch_bytes;
-    double time = seconds(kernel, target);
-    std::vector<std::unique_ptr<NestedSchedule>> inner;
-    if (const WhileKernel* loop = kernel.get<WhileKernel>()) {
-      inner.push_back(schedule_nested(*loop->body, target));
-      time = inner[0]->profile.seconds * static_cast<double>(loop->trip_count.value_or(16));
-      if (loop->condition) inner.push_back(schedule_nested(*loop->condition, target));
-    } else if (const CaseKernel* branches = kernel.get<CaseKernel>()) {
-      time = 0;
-      for (const auto& branch : branches->branches) {
-        inner.push_back(schedule_nested(*branch, target));
-        time = std::max(time, inner.back()->profile.seconds);
-      }
-    }
-    for (const auto& one : inner) extra = std::max(extra, extra_bytes(*one));
-    if (!inner.empty()) nested[static_cast<KernelId>(k)] = std::move(inner);
-    costs.extra_bytes.push_back(extra);
-    costs.seconds.push_back(time);
+void set_nested_costs(KernelCosts& costs, KernelId id, const Kernel& kernel,
+                      const NestedSchedules::mapped_type& regions) {
+  size_t k = static_cast<size_t>(id);
+  costs.extra_bytes[k] = kernel.scratch_bytes;
+  costs.seconds[k] = 0;
+  for (const auto& region : regions)
+    costs.extra_bytes[k] = std::max(costs.extra_bytes[k], extra_bytes(*region));
+  constexpr int64_t kUnknownTrips = 16;
+  if (const WhileKernel* loop = kernel.get<WhileKernel>()) {
+    double trips = static_cast<double>(loop->trip_count.value_or(kUnknownTrips));
+    costs.seconds[k] = regions[0]->profile.seconds * trips;
+  } else {
+    for (const auto& branch : regions)
+      costs.seconds[k] = std::max(costs.seconds[k], branch->profile.seconds);
   }
-  return costs;
 }
 
-std::unique_ptr<NestedSchedule> schedule_nested(const KernelGraph& graph, const Target& target) {
-  auto out = std::make_unique<NestedSchedule>();
-  out->costs = kernel_costs(graph, target, out->nested);
-  out->schedule = make_schedule(graph, memory_order(graph, out->costs));
-  out->profile = simulate(out->schedule, out->costs, target, Scope::body);
+ScheduledGraph schedule_graph(const KernelGraph& graph, const Target& target, Scope scope) {
+  ScheduledGraph out;
+  out.scope = scope;
+  for (size_t k = 0; k < graph.kernels.size(); ++k) {
+    const Kernel& kernel = graph.kernels[k];
+    out.costs.extra_bytes.push_back(kernel.scratch_bytes);
+    out.costs.seconds.push_back(seconds(kernel, target));
+    NestedSchedules::mapped_type regions;
+    auto add = [&](const KernelGraph& region) {
+      regions.push_back(
+          std::make_shared<const ScheduledGraph>(schedule_graph(region, target, Scope::body)));
+    };
+    if (const WhileKernel* loop = kernel.get<WhileKernel>()) {
+      add(*loop->body);
+      if (loop->condition) add(*loop->condition);
+    } else if (const CaseKernel* branches = kernel.get<CaseKernel>()) {
+      for (const auto& branch : branches->branches) add(*branch);
+    }
+    if (regions.empty()) continue;
+    set_nested_costs(out.costs, static_cast<KernelId>(k), kernel, regions);
+    out.nested[static_cast<KernelId>(k)] = std::move(regions);
+  }
+  out.schedule = make_schedule(graph, memory_order(graph, out.costs));
+  out.profile = simulate(out.schedule, out.costs, target, scope);
   return out;
 }
 

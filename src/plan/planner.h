@@ -17,13 +17,18 @@
 
 namespace ullage {
 
-// A region of the program that runs as one entry of its parent (loop body, loop condition, branch),
-// scheduled by itself.
-struct NestedSchedule {
-  Schedule schedule;
+// A kernel graph with its schedule, and with those of the loop bodies, conditions and branches in
+// it, each of which runs as one entry of its parent.
+struct ScheduledGraph;
+using NestedSchedules =
+    std::unordered_map<KernelId, std::vector<std::shared_ptr<const ScheduledGraph>>>;
+struct ScheduledGraph {
+  Scope scope = Scope::program;
+  NestedSchedules nested;
   KernelCosts costs;
+  Schedule schedule;
   Profile profile;
-  std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>> nested;
+  std::vector<PlanDecision> decisions;
 };
 
 struct PlanOptions {
@@ -55,6 +60,8 @@ struct PlanOutcome {
   Refusal refusal;  // when there is no plan
 };
 
+struct PieceRange;
+
 class Planner {
  public:
   // `as_written` honours the program's own recomputation; `merged`, if given, is the same program
@@ -65,41 +72,35 @@ class Planner {
   PlanOutcome plan(const PlanOptions& options);
   int64_t lower_bound_bytes() const { return lower_bound_; }
 
-  struct PieceRange;
-
  private:
-  struct Candidate;  // one schedule of one graph, with its profile
-
+  // The program as it is before any move.
+  ScheduledGraph& base(bool from_merged);
   // A plan within the budget from one of the two programs, or nothing. Stops when `steps` runs out.
   std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged,
                           int64_t& steps);
   std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged,
                           const PieceRange& pieces, int64_t& steps);
-  Plan finish(const Candidate& candidate) const;
-  Candidate start(bool from_merged) const;
   void search_floor(const PlanOptions& options);
 
   const KernelGraph* as_written_;
   const KernelGraph* merged_;
   const Target& target_;
   int64_t lower_bound_ = 0;
-  std::unique_ptr<Candidate> base_, merged_base_;
+  std::optional<ScheduledGraph> base_, merged_base_;
   std::optional<Plan> floor_plan_;  // the plan of least memory found so far
   bool floor_searched_ = false;
 };
 
-// Schedules a nested graph, and everything in it.
-std::unique_ptr<NestedSchedule> schedule_nested(const KernelGraph& graph, const Target& target);
-// Costs of the graph's kernels; fills `nested` with the schedules of loops and branches.
-KernelCosts kernel_costs(
-    const KernelGraph& graph, const Target& target,
-    std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>& nested);
+// A graph in a good order, and everything nested in it.
+ScheduledGraph schedule_graph(const KernelGraph& graph, const Target& target, Scope scope);
+// Bytes that a nested graph needs beyond its arguments, which the parent holds.
+int64_t extra_bytes(const ScheduledGraph& nested);
+// What a loop or conditional costs its parent when its regions are scheduled like this.
+void set_nested_costs(KernelCosts& costs, KernelId id, const Kernel& kernel,
+                      const NestedSchedules::mapped_type& regions);
 
 // Turns a schedule into a plan: buffers, steps, addresses (plan/layout.cpp).
-Plan lay_out(
-    const Schedule& schedule, const Profile& profile, const KernelCosts& costs,
-    const std::unordered_map<KernelId, std::vector<std::unique_ptr<NestedSchedule>>>& nested,
-    const Target& target, std::optional<int64_t> capacity);
+Plan lay_out(const ScheduledGraph& program, std::optional<int64_t> capacity);
 
 // A bound that holds for every plan: what must exist at entry, at exit, and around the most
 // demanding kernel.

@@ -124,7 +124,8 @@ std::optional<Schedule> recompute(const Schedule& schedule, const Profile& profi
                                   int32_t before);
 
 // Runs the producer of `x` and everything that reads it in `pieces` pieces, or as many as can be,
-// along one of the producer's axes, one piece after another, so that it never exists whole (plan/split.cpp).
+// along one of the producer's axes, one piece after another, so that it never exists whole
+// (plan/split.cpp).
 std::optional<Schedule> split(const Schedule& schedule, const Profile& profile,
                               const Target& target, int32_t x, PieceAxis axis, int64_t pieces);
 

@@ -130,7 +130,20 @@ class StackedWeights(Promise):
     folder = os.path.join(SHARED, "programs", "seed_b_stacked_xW_b8_bf16")
 
 
-SUITES = {"quick": [SmallStep], "long": [CheckpointedStep, Plain, RematDropout, StackedWeights]}
+class LoopOverWeights(Promise):
+    folder = os.path.join(SHARED, "programs", "pain_int4_dequant_decode_b1")
+
+
+class AttentionGradient(Promise):
+    folder = os.path.join(SHARED, "programs", "pain_long_attention_grad")
+
+
+class Decode(Promise):
+    folder = os.path.join(SHARED, "programs", "gpt_decode_scan")
+
+
+SUITES = {"quick": [SmallStep],
+          "long": [CheckpointedStep, Plain, RematDropout, StackedWeights, LoopOverWeights, AttentionGradient, Decode]}
 
 
 if __name__ == "__main__":

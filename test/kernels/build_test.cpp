@@ -36,6 +36,20 @@ TEST(BuildKernels, UpdatesArePlacedInTheirArguments) {
     EXPECT_GE(loop->in_place.size(), 2u);  // over the weight or over the gradient
 }
 
+TEST(BuildKernels, UpdateOfZerosIsNoArray) {
+  auto program = small_program(R"(
+    func.func public @main(%a: tensor<512xf32>, %u: tensor<16xf32>, %v: tensor<16xf32>, %i: tensor<i32>) -> tensor<512xf32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %z = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<512xf32>
+      %0 = stablehlo.dynamic_update_slice %z, %u, %i : (tensor<512xf32>, tensor<16xf32>, tensor<i32>) -> tensor<512xf32>
+      %1 = stablehlo.dynamic_update_slice %a, %v, %i : (tensor<512xf32>, tensor<16xf32>, tensor<i32>) -> tensor<512xf32>
+      %2 = stablehlo.add %0, %1 : tensor<512xf32>
+      return %2 : tensor<512xf32>
+    })");
+  ASSERT_EQ(program->graph.kernels.size(), 2u) << to_string(program->graph);
+  EXPECT_EQ(program->graph.kernels[0].name, "dynamic_update_slice") << "of an array that exists";
+}
+
 TEST(BuildKernels, TransposeOfAProductIsAStore) {
   auto program = small_program(R"(
     func.func public @main(%a: tensor<32x16xf32>, %b: tensor<16x48xf32>) -> tensor<48x32xf32> {

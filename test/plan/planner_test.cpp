@@ -1,0 +1,105 @@
+// What the planner finds for programs with loops and batched products, and that it is a plan.
+#include "plan/planner.h"
+
+#include "plan/small_programs.h"
+#include "plan/validate.h"
+
+namespace ullage {
+namespace {
+
+// A layer's weights are made of small integers in each trip, at a cost that is not paid twice: 1
+// MiB of temporaries that need not be whole.
+constexpr const char* kDequantisingLoop = R"(
+func.func public @main(%w: tensor<4x512x512xi8>, %x: tensor<8x512xf32>) -> tensor<8x512xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<8x512xf32>
+  cond {
+    %n = stablehlo.constant dense<4> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %s = stablehlo.dynamic_slice %w, %i, %c0, %c0, sizes = [1, 512, 512] : (tensor<4x512x512xi8>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x512x512xi8>
+    %q = stablehlo.reshape %s : (tensor<1x512x512xi8>) -> tensor<512x512xi8>
+    %f = stablehlo.convert %q : (tensor<512x512xi8>) -> tensor<512x512xf32>
+    %f1 = stablehlo.exponential %f : tensor<512x512xf32>
+    %f2 = stablehlo.tanh %f1 : tensor<512x512xf32>
+    %f3 = stablehlo.sine %f2 : tensor<512x512xf32>
+    %f4 = stablehlo.log_plus_one %f3 : tensor<512x512xf32>
+    %f5 = stablehlo.tanh %f4 : tensor<512x512xf32>
+    %e = stablehlo.exponential %f5 : tensor<512x512xf32>
+    %a = stablehlo.dot_general %y, %e, contracting_dims = [1] x [0] : (tensor<8x512xf32>, tensor<512x512xf32>) -> tensor<8x512xf32>
+    %b = stablehlo.dot_general %a, %e, contracting_dims = [1] x [1] : (tensor<8x512xf32>, tensor<512x512xf32>) -> tensor<8x512xf32>
+    %t = stablehlo.tanh %b : tensor<8x512xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %t : tensor<i32>, tensor<8x512xf32>
+  }
+  return %0#1 : tensor<8x512xf32>
+})";
+
+// Scores of 4 heads, softmax, and the sum of values.
+constexpr const char* kAttention = R"(
+func.func public @main(%q: tensor<4x512x64xf32>, %k: tensor<4x512x64xf32>, %v: tensor<4x512x64xf32>) -> tensor<4x512x64xf32> {
+  %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x512x64xf32>, tensor<4x512x64xf32>) -> tensor<4x512x512xf32>
+  %m = stablehlo.reduce(%s init: %lowest) applies stablehlo.maximum across dimensions = [2] : (tensor<4x512x512xf32>, tensor<f32>) -> tensor<4x512xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x512xf32>) -> tensor<4x512x512xf32>
+  %d = stablehlo.subtract %s, %mb : tensor<4x512x512xf32>
+  %e = stablehlo.exponential %d : tensor<4x512x512xf32>
+  %t = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x512x512xf32>, tensor<f32>) -> tensor<4x512xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x512xf32>) -> tensor<4x512x512xf32>
+  %p = stablehlo.divide %e, %tb : tensor<4x512x512xf32>
+  %o = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x512x512xf32>, tensor<4x512x64xf32>) -> tensor<4x512x64xf32>
+  return %o : tensor<4x512x64xf32>
+})";
+
+struct Planned {
+  std::unique_ptr<SmallProgram> program;
+  std::unique_ptr<Planner> planner;
+  Plan free, tight;
+};
+
+Planned planned(const char* text) {
+  Planned out;
+  out.program = small_program(text);
+  out.planner = std::make_unique<Planner>(out.program->graph, nullptr, out.program->target);
+  out.free = *out.planner->plan({}).plan;
+  PlanOptions options;
+  options.budget_bytes = 0;
+  options.budget_bytes = out.planner->plan(options).refusal.floor_bytes;
+  out.tight = *out.planner->plan(options).plan;
+  EXPECT_EQ(validate(out.free), std::vector<std::string>{});
+  EXPECT_EQ(validate(out.tight, *options.budget_bytes), std::vector<std::string>{});
+  return out;
+}
+
+int pieces(const PlanBlock& block) {
+  int count = 0;
+  for (const PlanStep& step : block.steps) {
+    count += !step.axis.whole();
+    for (const PlanBlock& nested : step.nested) count += pieces(nested);
+  }
+  return count;
+}
+
+TEST(Planner, CutsInsideLoops) {
+  Planned p = planned(kDequantisingLoop);
+  EXPECT_GE(p.free.temp_bytes, 1 << 20) << "the weights are read twice, so they are stored";
+  EXPECT_LT(p.tight.temp_bytes, 600 << 10) << "two blocks of the sum";
+  EXPECT_GT(pieces(p.tight.main), 0);
+  bool named = false;
+  for (const PlanDecision& decision : p.tight.decisions) named |= decision.move == "body";
+  EXPECT_TRUE(named);
+}
+
+TEST(Planner, AttentionNeverExistsWhole) {
+  Planned p = planned(kAttention);
+  EXPECT_GE(p.free.temp_bytes, 4 << 20);
+  EXPECT_LT(p.tight.temp_bytes, 1 << 20);
+  EXPECT_EQ(p.tight.recomputed_flops, 0);
+}
+
+}  // namespace
+}  // namespace ullage
