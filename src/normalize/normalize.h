@@ -1,8 +1,8 @@
 // The passes before planning. They bring a program into the form that kernels are built from, and
 // are memory-neutral: none extends a live range, stores a copy, merges computations that are apart,
 // or hoists anything out of a loop. Afterwards the entry function contains no calls except to
-// pointwise functions, and no composites. (Where a rewrite spends nothing and certainly saves memory,
-// it is here too: normalize/stacks.cpp.)
+// pointwise functions, and no composites. (Where a rewrite spends nothing and certainly saves
+// memory, it is here too: normalize/stacks.cpp.)
 #pragma once
 
 #include <cstdint>
@@ -57,6 +57,7 @@ Status mark_counted_loops(Module& module, const NormalizeOptions& options);
 Status keep_accumulator_precision(Module& module, const NormalizeOptions& options);
 Status capture_invariants(Module& module, const NormalizeOptions& options);
 Status update_stacks_in_place(Module& module, const NormalizeOptions& options);
+Status thin_stacks(Module& module, const NormalizeOptions& options);
 Status unroll_short_reductions(Module& module, const NormalizeOptions& options);
 Status remove_dead(Module& module, const NormalizeOptions& options);
 

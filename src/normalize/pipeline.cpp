@@ -10,6 +10,7 @@ const std::vector<NormalizePass>& normalize_passes() {
       {"inline-calls", inline_calls},
       {"capture-invariants", capture_invariants},
       {"update-stacks-in-place", update_stacks_in_place},
+      {"thin-stacks", thin_stacks},
       {"unroll-short-reductions", unroll_short_reductions},
       {"keep-accumulator-precision", keep_accumulator_precision},
       {"simplify-again", simplify},

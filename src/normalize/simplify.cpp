@@ -133,8 +133,7 @@ void merge_equal_results(const Module& module, Op& call) {
   const Op* end = callee->body().terminator();
   for (size_t i = 0; i < call.num_results(); ++i)
     for (size_t j = i + 1; j < call.num_results(); ++j)
-      if (end->operand(i) == end->operand(j))
-        call.result(j)->replace_all_uses_with(call.result(i));
+      if (end->operand(i) == end->operand(j)) call.result(j)->replace_all_uses_with(call.result(i));
 }
 
 void simplify_region(const Module& module, Function& function, Region& region,

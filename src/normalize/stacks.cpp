@@ -10,87 +10,11 @@
 #include <cstring>
 
 #include "normalize/rewrite.h"
+#include "normalize/stack_ops.h"
 
 namespace ullage {
 
 namespace {
-
-// The same integer, as far as the operations show.
-bool same_index(const Value* a, const Value* b, int depth = 0) {
-  if (a == b) return true;
-  const Op* x = a->op();
-  const Op* y = b->op();
-  if (!x || !y || x->kind != y->kind || !(a->type == b->type) || depth > 4) return false;
-  if (const Literal* literal = constant_value(a))
-    return literal->type.num_elements() == 1 && is_int(literal->type.dtype) &&
-           literal->int_at(0) == constant_value(b)->int_at(0);
-  if (x->kind != OpKind::add && x->kind != OpKind::subtract && x->kind != OpKind::convert)
-    return false;
-  for (size_t i = 0; i < x->num_operands(); ++i)
-    if (!same_index(x->operand(i), y->operand(i), depth + 1)) return false;
-  return true;
-}
-
-// Whether `index` takes every value from 0 to extent - 1 once, as the loop runs: the counter
-// itself, or extent - 1 minus it.
-bool covers(const Value* index, const Op& loop, const CountedLoop& counted, int64_t extent) {
-  if (counted.trip_count != extent || counted.step != 1 || counted.start != 0) return false;
-  const Value* counter = loop.nested(1).argument(counted.counter);
-  if (index == counter) return true;
-  const Op* op = index->op();
-  if (!op || op->kind != OpKind::subtract || op->operand(1) != counter) return false;
-  const Literal* last = constant_value(op->operand(0));
-  return last && last->type.num_elements() == 1 && last->int_at(0) == extent - 1;
-}
-
-// `op` reads (dynamic_slice) or writes (dynamic_update_slice) slice `index` of a stack: one index
-// of the first dimension, all of the others. Null if it does not.
-Value* slice_index(const Op& op) {
-  const std::vector<int64_t>& shape = op.operand(0)->type.shape;
-  size_t starts = op.kind == OpKind::dynamic_slice ? 1 : 2;
-  const std::vector<int64_t>& part =
-      starts == 1 ? op.result()->type.shape : op.operand(1)->type.shape;
-  if (shape.size() < 2 || part[0] != 1 ||
-      !std::equal(shape.begin() + 1, shape.end(), part.begin() + 1))
-    return nullptr;
-  return op.operand(starts);
-}
-
-bool is_within(const Op* op, const Region& region) {
-  for (const Region* at = op->region();; at = at->parent()->region()) {
-    if (at == &region) return true;
-    if (!at->parent()) return false;
-  }
-}
-
-// The operation of `region` that is `op` or contains it, or null.
-const Op* containing(const Op* op, const Region& region) {
-  while (op && op->region() != &region) op = op->region()->parent();
-  return op;
-}
-
-bool comes_before(const Op* a, const Op* b) {
-  for (const Op* at = a; at; at = at->next())
-    if (at == b) return a != b;
-  return false;
-}
-
-// The value that is the same elements under another shape, through any number of such steps that
-// have no other reader.
-Value* through_reshape(Value* value) {
-  for (;;) {
-    Op* op = value->op();
-    if (!op || !value->has_one_use()) return value;
-    bool unit = op->kind == OpKind::reshape ||
-                (op->kind == OpKind::broadcast_in_dim &&
-                 op->operand(0)->type.num_elements() == value->type.num_elements());
-    if (!unit || !is_unit_reshape(op->operand(0)->type, value->type)) return value;
-    if (op->kind == OpKind::broadcast_in_dim &&
-        !std::is_sorted(op->as<DimsAttributes>().dims.begin(), op->as<DimsAttributes>().dims.end()))
-      return value;
-    value = op->operand(0);
-  }
-}
 
 Value* make_reshape(Function& function, Value* value, std::vector<int64_t> shape, Op* before) {
   Type type = value->type;
@@ -191,7 +115,7 @@ class Stacks {
 
   void run() {
     for (size_t i = 0; i < loop_->num_operands(); ++i) {
-      Op* write = writer(i);
+      Op* write = stack_writer(*loop_, counted_, i);
       if (!write) continue;
       write->move_before(body_.terminator());
       if (Value* consumed = find_consumed(i, *write)) take_over(i, consumed);
@@ -200,19 +124,6 @@ class Stacks {
   }
 
  private:
-  // The operation that writes one slice of carried value i in each trip, all of them in the end, if
-  // the carried value has no other use than that and reading slices.
-  Op* writer(size_t i) {
-    Value* next = body_.terminator()->operand(i);
-    Op* write = next->op();
-    if (!write || write->kind != OpKind::dynamic_update_slice || write->region() != &body_ ||
-        write->operand(0) != body_.argument(i) || !next->has_one_use())
-      return nullptr;
-    Value* index = slice_index(*write);
-    if (!index || !covers(index, *loop_, counted_, next->type.shape[0])) return nullptr;
-    return write;
-  }
-
   // A stack that only this loop reads, slice by slice as `write` writes them, and whose memory is
   // the program's to reuse. The carried value must not be read itself.
   Value* find_consumed(size_t i, const Op& write) {

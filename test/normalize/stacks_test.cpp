@@ -160,6 +160,69 @@ TEST(Stacks, RestackingUpdatesTheStack) {
   EXPECT_EQ(count(*normalized(restacking("%f", "%e")), OpKind::concatenate), 1) << "slices swapped";
 }
 
+// A loop that stacks what it makes of `made`, for a loop that runs backwards through it.
+std::string residuals(const std::string& made) {
+  return R"(
+    func.func public @main(%w: tensor<4xf32>, %x: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %none = stablehlo.constant dense<0.0> : tensor<f32>
+      %empty = stablehlo.broadcast_in_dim %none, dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+      %start = stablehlo.broadcast_in_dim %none, dims = [] : (tensor<f32>) -> tensor<4xf32>
+      %0:4 = stablehlo.while(%i = %zero, %h = %start, %hs = %empty, %gs = %empty) : tensor<i32>, tensor<4xf32>, tensor<3x4xf32>, tensor<3x4xf32>
+      cond {
+        %n = stablehlo.constant dense<3> : tensor<i32>
+        %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %c0 = stablehlo.constant dense<0> : tensor<i32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %s = stablehlo.dynamic_slice %x, %i, %c0, sizes = [1, 4] : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+        %xi = stablehlo.reshape %s : (tensor<1x4xf32>) -> tensor<4xf32>
+        %a = stablehlo.add %h, %xi : tensor<4xf32>
+        %b = stablehlo.multiply %a, %a : tensor<4xf32>
+        %c = stablehlo.add %xi, %w : tensor<4xf32>
+        %ab = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<4xf32>) -> tensor<1x4xf32>
+        %hs2 = stablehlo.dynamic_update_slice %hs, %ab, %i, %c0 : (tensor<3x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<3x4xf32>
+        %gb = stablehlo.broadcast_in_dim )" +
+         made + R"(, dims = [1] : (tensor<4xf32>) -> tensor<1x4xf32>
+        %gs2 = stablehlo.dynamic_update_slice %gs, %gb, %i, %c0 : (tensor<3x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<3x4xf32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %j, %a, %hs2, %gs2 : tensor<i32>, tensor<4xf32>, tensor<3x4xf32>, tensor<3x4xf32>
+      }
+      %1:3 = stablehlo.while(%k = %zero, %u = %start, %v = %start) : tensor<i32>, tensor<4xf32>, tensor<4xf32>
+      cond {
+        %n = stablehlo.constant dense<3> : tensor<i32>
+        %p = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %c0 = stablehlo.constant dense<0> : tensor<i32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %three = stablehlo.constant dense<3> : tensor<i32>
+        %m = stablehlo.subtract %three, %k : tensor<i32>
+        %at = stablehlo.subtract %m, %one : tensor<i32>
+        %hi = stablehlo.dynamic_slice %0#2, %at, %c0, sizes = [1, 4] : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+        %gi = stablehlo.dynamic_slice %0#3, %at, %c0, sizes = [1, 4] : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+        %hr = stablehlo.reshape %hi : (tensor<1x4xf32>) -> tensor<4xf32>
+        %gr = stablehlo.reshape %gi : (tensor<1x4xf32>) -> tensor<4xf32>
+        %u1 = stablehlo.add %u, %hr : tensor<4xf32>
+        %v1 = stablehlo.subtract %gr, %v : tensor<4xf32>
+        %l = stablehlo.add %k, %one : tensor<i32>
+        stablehlo.return %l, %u1, %v1 : tensor<i32>, tensor<4xf32>, tensor<4xf32>
+      }
+      return %1#1, %1#2 : tensor<4xf32>, tensor<4xf32>
+    })";
+}
+
+TEST(Stacks, WhatOthersTellIsNotStacked) {
+  // Made of another stack, and of an argument and what is there anyway.
+  EXPECT_EQ(count(*normalized(residuals("%b")), OpKind::dynamic_update_slice), 1);
+  EXPECT_EQ(count(*normalized(residuals("%c")), OpKind::dynamic_update_slice), 1);
+}
+
+TEST(Stacks, WhatTheLoopCarriesIsStacked) {
+  EXPECT_EQ(count(*normalized(residuals("%h")), OpKind::dynamic_update_slice), 2);
+}
+
 TEST(ShortReductions, BecomeElementwise) {
   auto program = [](const std::string& how, int rows) {
     std::string r = std::to_string(rows);
