@@ -84,6 +84,8 @@ void BytecodeReader::header(Cursor& c, OpHeader& out) {
   if (failed()) return;
   if (properties)
     read_properties(*properties, *out.op, out.properties);
+  else if (out.op->role == BytecodeOp::Role::module)
+    out.properties.assign(out.op->properties.size(), UINT32_MAX);
   else if (!out.op->properties.empty())
     fail(out.at, fmt::format("expected the properties of {}", out.op->name));
 }
@@ -171,8 +173,8 @@ void BytecodeReader::operation(Cursor& c, Region& region, Numbers& numbers, OpKi
     NamedAttributes& extra = made->extra;
     extra.insert(extra.end(), std::make_move_iterator(more.begin()),
                  std::make_move_iterator(more.end()));
-    std::stable_sort(extra.begin(), extra.end(),
-                     [](const auto& a, const auto& b) { return a.name < b.name; });
+    std::sort(extra.begin(), extra.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
   }
   if (failed()) return;
   for (Value* result : made->results()) result->location = head.location;

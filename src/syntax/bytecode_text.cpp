@@ -156,6 +156,8 @@ const std::string& BytecodeReader::text(uint32_t attribute) {
 
 std::string BytecodeReader::type_text(uint32_t index) {
   using Kind = BytecodeType::Kind;
+  if (failed()) return {};
+  Nesting nesting(*this, container_.types[index].begin);  // function types may contain themselves
   const BytecodeType& found = type(index);
   if (failed()) return {};
   auto list = [&](const std::vector<uint32_t>& types) {
