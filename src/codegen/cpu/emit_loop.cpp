@@ -78,6 +78,16 @@ class LoopEmitter {
       values_->index[dim] = i;
       vectors(unroll, nullptr);
     });
+    if (side_ && unroll > 1) {
+      // Rows of boxes are short, so what is left of them counts; masked vectors are slow.
+      Value* left = e_.b.CreateAnd(e_.b.CreateSub(upper_[dim], split), e_.i64(-kLanes));
+      Value* next = e_.b.CreateAdd(split, left);
+      e_.loop(split, next, kLanes, [&](Value* i) {
+        values_->index[dim] = i;
+        vectors(1, nullptr);
+      });
+      split = next;
+    }
     Value* lanes = e_.lane_numbers(e_.b.getInt32Ty());
     e_.loop(split, upper_[dim], kLanes, [&](Value* i) {
       values_->index[dim] = i;
