@@ -23,11 +23,6 @@ double since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-std::string source_line(const Module& module, Location location) {
-  SourceRange range = module.locations.source(location);
-  return range.known() ? fmt::format("{}:{}", range.file, range.line) : "";
-}
-
 // Where the values of each argument come from, checked against the program's types.
 class ArgumentSource {
  public:
@@ -145,7 +140,8 @@ RefusalReport refusal_report(const std::string& program, const PlannedProgram& p
   for (const PlanObstacle& obstacle : refusal.obstacles) {
     if (listed[obstacle.reason]++ < kObstaclesOfAKind) {
       out.obstacles.push_back({obstacle.value, obstacle.bytes, to_string(obstacle.type),
-                               source_line(*planned.module, obstacle.location), obstacle.reason});
+                               planned.module->locations.source_line(obstacle.location),
+                               obstacle.reason});
       continue;
     }
     auto rest = std::find_if(out.more.begin(), out.more.end(), [&](const MoreObstacles& more) {

@@ -39,6 +39,11 @@ static void collect(const LocationTable& table, Location location, std::vector<S
   for (Location child : data.children) collect(table, child, out);
 }
 
+std::string LocationTable::source_line(Location location) const {
+  SourceRange range = source(location);
+  return range.known() ? range.file + ":" + std::to_string(range.line) : "";
+}
+
 SourceRange LocationTable::source(Location location) const {
   std::vector<SourceRange> found;
   collect(*this, location, found);

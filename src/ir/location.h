@@ -36,9 +36,11 @@ class LocationTable {
   size_t size() const { return data_.size(); }
 
   // The position a user would recognise: the innermost file position that is not inside an
-  // installed package
-  // ("site-packages", "dist-packages"); if all are, the innermost one; unknown when there is none.
+  // installed package ("site-packages", "dist-packages"); if all are, the innermost one; unknown
+  // when there is none.
   SourceRange source(Location location) const;
+  // The same as "file:line", empty when unknown.
+  std::string source_line(Location location) const;
   // The outermost name around that position, e.g. a variable name or a traced function; may be
   // empty.
   std::string label(Location location) const;

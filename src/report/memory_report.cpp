@@ -33,13 +33,8 @@ class Reporter {
   }
 
  private:
-  std::string source(Location location) const {
-    SourceRange range = locations_.source(location);
-    return range.known() ? fmt::format("{}:{}", range.file, range.line) : "";
-  }
-
   std::string kernel_name(const Kernel& kernel) const {
-    std::string at = source(kernel.location);
+    std::string at = locations_.source_line(kernel.location);
     return at.empty() ? kernel.name : kernel.name + " at " + at;
   }
 
@@ -82,7 +77,7 @@ class Reporter {
         if (!buffer.slice.whole())
           value.shape += fmt::format(" slice {} to {} of {}", buffer.slice.lower,
                                      buffer.slice.upper, buffer.slice.cut.extent);
-        value.source = source(v.location);
+        value.source = locations_.source_line(v.location);
       }
       explain(value, buffer, static_cast<int32_t>(i));
       out_.live.push_back(std::move(value));
@@ -128,8 +123,9 @@ class Reporter {
     for (const PlanDecision& decision : plan_.decisions) {
       auto [it, added] = index.try_emplace({decision.move, decision.what}, out_.decisions.size());
       if (added) {
-        out_.decisions.push_back({decision.move, decision.what, source(decision.location),
-                                  decision.bytes, 1, decision.seconds});
+        out_.decisions.push_back({decision.move, decision.what,
+                                  locations_.source_line(decision.location), decision.bytes, 1,
+                                  decision.seconds});
         continue;
       }
       MemoryReport::Decision& same = out_.decisions[it->second];
