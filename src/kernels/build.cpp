@@ -8,6 +8,8 @@
 
 #include "kernels/expr_builder.h"
 #include "kernels/region_analysis.h"
+#include "kernels/scatter.h"
+#include "kernels/window.h"
 #include "support/check.h"
 
 namespace ullage {
@@ -141,6 +143,12 @@ class GraphBuilder {
       case OpKind::dynamic_update_slice:
         if (!is_fusible(module_, *op)) return emit_update(op);
         break;
+      case OpKind::scatter:
+        return emit_scatter(op);
+      case OpKind::reduce_window:
+        return emit_window(op);
+      case OpKind::select_and_scatter:
+        return emit_select_and_scatter(op);
       case OpKind::while_:
         return emit_while(op);
       case OpKind::case_:
@@ -240,7 +248,7 @@ class GraphBuilder {
         reduction.initial.push_back(*initial);
       }
     }
-    Status status = combiner(op, draft, reduction);
+    Status status = combiner(op, reduction);
     if (!status) return status;
     loop.reduction = std::move(reduction);
     draft.kernel.body = std::move(loop);
@@ -250,41 +258,10 @@ class GraphBuilder {
 
   // A single operation on both arguments is a plain combiner; anything else becomes a body
   // expression.
-  Status combiner(Op* op, Draft& draft, LoopKernel::Reduction& reduction) {
-    Region& body = op->nested(0);
-    Op* end = body.terminator();
-    if (op->num_results() == 1) {
-      Op* only = end->operand(0)->op();
-      if (only && only->num_operands() == 2 && only == body.first() &&
-          ((only->operand(0) == body.argument(0) && only->operand(1) == body.argument(1)) ||
-           (only->operand(1) == body.argument(0) && only->operand(0) == body.argument(1)))) {
-        switch (only->kind) {
-          case OpKind::add:
-          case OpKind::multiply:
-          case OpKind::maximum:
-          case OpKind::minimum:
-          case OpKind::and_:
-          case OpKind::or_:
-          case OpKind::xor_:
-            reduction.combiner = only->kind;
-            return Ok{};
-          default:
-            break;
-        }
-      }
-    }
-    ExprContext body_context = context(draft, nullptr);
-    body_context.parameter = [&body](Value* value) -> std::optional<int32_t> {
-      if (value->region() != &body) return {};
-      return static_cast<int32_t>(value->index());
-    };
-    ExprBuilder builder(reduction.body, std::move(body_context), 0);
-    for (Value* result : end->operands()) {
-      std::optional<int32_t> node = builder.evaluate(result, {});
-      if (!node) return unsupported(builder.failure());
-      reduction.body_results.push_back(*node);
-    }
-    return Ok{};
+  Status combiner(Op* op, LoopKernel::Reduction& reduction) {
+    reduction.combiner = plain_combiner(*op);
+    if (reduction.combiner) return Ok{};
+    return region_body(op, op->nested(0), reduction.body, reduction.body_results);
   }
 
   Status emit_update(Op* op) {
@@ -312,8 +289,10 @@ class GraphBuilder {
     // Reading other elements of the array while it is overwritten would see new values.
     for (const ExprNode& n : loop.expr.nodes)
       if (n.kind == ExprNode::Kind::load && n.input == target &&
-          !(n.access == loop.outputs[0].store))
-        return unsupported(op, "the update reads other elements of the array it updates");
+          !(n.access == loop.outputs[0].store)) {
+        Status status = store_first(update);
+        return status ? emit_update(op) : status;
+      }
     draft.kernel.body = std::move(loop);
     draft.kernel.name = "dynamic_update_slice";
     draft.kernel.in_place.push_back({0, target, true});
@@ -328,6 +307,190 @@ class GraphBuilder {
     draft.kernel.body = std::move(body);
     draft.kernel.name = std::move(name);
     return finish(std::move(draft), op->results(), op);
+  }
+
+  // Gives a value that was to be virtual a buffer after all.
+  Status store_first(Value* value) {
+    ULLAGE_CHECK(!lookup(value), "a stored value is stored again");
+    return emit_loop(value->op(), value);
+  }
+
+  // A buffer for one more copy of a stored value.
+  ValueId copy_of(ValueId from, Op* op) {
+    KernelValue value = graph_.values[static_cast<size_t>(from)];
+    value.kind = KernelValue::Kind::result;
+    value.literal.reset();
+    value.producer = static_cast<KernelId>(graph_.kernels.size());
+    value.consumers.clear();
+    LoopKernel loop;
+    loop.extents = {value.type.num_elements()};
+    loop.roles = {LoopRole::parallel};
+    ExprNode load;
+    load.kind = ExprNode::Kind::load;
+    load.dtype = value.type.dtype;
+    load.input = 0;
+    load.access.affine.coefficients = {1};
+    loop.outputs.push_back({loop.expr.add(load), load.access});
+    Kernel kernel;
+    kernel.body = std::move(loop);
+    kernel.name = "copy";
+    kernel.inputs = {from};
+    kernel.outputs = {static_cast<ValueId>(graph_.values.size())};
+    kernel.location = op->location;
+    graph_.values.push_back(std::move(value));
+    graph_.kernels.push_back(std::move(kernel));
+    return graph_.kernels.back().outputs[0];
+  }
+
+  Status emit_scatter(Op* op) {
+    size_t count = op->num_results();
+    for (size_t i = 0; i < count; ++i)
+      if (op->operand(i)->type.dtype != op->result(i)->type.dtype)
+        return unsupported(op, "the results have another type than the operands");
+    Draft draft;
+    std::vector<ValueId> read;
+    for (size_t i = count; i < op->num_operands(); ++i)
+      if (std::optional<ValueId> id = lookup(op->operand(i))) read.push_back(*id);
+    for (size_t i = 0; i < count; ++i) {
+      ValueId id = *lookup(op->operand(i));
+      // Every result replaces elements of an array of its own, which nothing else reads.
+      if (std::find(read.begin(), read.end(), id) != read.end()) id = copy_of(id, op);
+      read.push_back(id);
+      input_number(draft, id);
+      draft.kernel.in_place.push_back({static_cast<int32_t>(i), static_cast<int32_t>(i), true});
+    }
+    Op* failure = nullptr;
+    std::optional<ScatterKernel> scatter = scatter_kernel(op, context(draft, nullptr), failure);
+    if (!scatter) return unsupported(failure);
+    // What is read from the arrays must be read before they change.
+    bool reads_target =
+        std::any_of(scatter->expr.nodes.begin(), scatter->expr.nodes.end(), [&](const ExprNode& n) {
+          return n.kind == ExprNode::Kind::load && n.input < static_cast<int32_t>(count);
+        });
+    if (reads_target) {
+      for (size_t i = count; i < op->num_operands(); ++i) {
+        if (lookup(op->operand(i))) continue;
+        Status status = store_first(op->operand(i));
+        if (!status) return status;
+      }
+      return emit_scatter(op);
+    }
+    Status status = region_body(op, op->nested(0), scatter->body, scatter->body_results);
+    if (!status) return status;
+    draft.kernel.body = std::move(*scatter);
+    draft.kernel.name = "scatter";
+    return finish(std::move(draft), op->results(), op);
+  }
+
+  Status emit_window(Op* op) {
+    for (size_t i = 0; i < op->num_results(); ++i)
+      if (op->operand(i)->type.dtype != op->result(i)->type.dtype)
+        return unsupported(op, "the results have another type than the operands");
+    Draft draft;
+    Op* failure = nullptr;
+    if (cumulative(*op)) {
+      std::optional<ScanKernel> scan = cumulative_scan(op, context(draft, nullptr), failure);
+      if (!scan) return unsupported(failure);
+      Status status = combiner(op, scan->reduction);
+      if (!status) return status;
+      draft.kernel.body = std::move(*scan);
+      draft.kernel.name = "scan";
+      return finish(std::move(draft), op->results(), op);
+    }
+    std::optional<LoopKernel> loop = window_reduction(op, context(draft, nullptr), failure);
+    if (!loop) return unsupported(failure);
+    Status status = combiner(op, *loop->reduction);
+    if (!status) return status;
+    draft.kernel.body = std::move(*loop);
+    draft.kernel.name = "reduce_window";
+    return finish(std::move(draft), op->results(), op);
+  }
+
+  // A kernel whose outputs no value of the program names.
+  std::vector<ValueId> finish_unnamed(Draft&& draft, const std::vector<Type>& types, Op* op) {
+    Kernel& kernel = draft.kernel;
+    kernel.location = op->location;
+    for (const Type& type : types) {
+      KernelValue value;
+      value.type = type;
+      value.bytes = type.bytes();
+      value.producer = static_cast<KernelId>(graph_.kernels.size());
+      value.location = op->location;
+      kernel.outputs.push_back(static_cast<ValueId>(graph_.values.size()));
+      graph_.values.push_back(std::move(value));
+    }
+    std::vector<ValueId> out = kernel.outputs;
+    graph_.kernels.push_back(std::move(kernel));
+    return out;
+  }
+
+  // The places that the windows select, an array of initial values, and a scatter onto it.
+  Status emit_select_and_scatter(Op* op) {
+    const Type& type = op->result()->type;
+    const Type& source = op->operand(1)->type;
+    if (op->operand(0)->type.dtype != type.dtype || source.dtype != type.dtype)
+      return unsupported(op, "the result has another type than the operands");
+    DType index = type.num_elements() <= INT32_MAX ? DType::i32 : DType::i64;
+    Op* failure = nullptr;
+    Draft select;
+    std::optional<LoopKernel> selection =
+        window_selection(op, index, context(select, nullptr), failure);
+    if (!selection) return unsupported(failure);
+    select.kernel.body = std::move(*selection);
+    select.kernel.name = "select_in_window";
+    ValueId places = finish_unnamed(
+        std::move(select),
+        {Type::tensor(type.dtype, source.shape), Type::tensor(index, source.shape)}, op)[1];
+
+    Draft fill;
+    LoopKernel loop;
+    loop.extents = {type.num_elements()};
+    loop.roles = {LoopRole::parallel};
+    ExprBuilder builder(loop.expr, context(fill, nullptr), 1);
+    std::optional<int32_t> initial = builder.evaluate(op->operand(2), {});
+    if (!initial) return unsupported(builder.failure());
+    loop.outputs.push_back({*initial, builder.loop_index(0)});
+    fill.kernel.body = std::move(loop);
+    fill.kernel.name = "fill";
+    ValueId filled = finish_unnamed(std::move(fill), {type}, op)[0];
+
+    Draft draft;
+    input_number(draft, filled);
+    input_number(draft, places);
+    std::optional<ScatterKernel> scatter =
+        selected_scatter(op, index, context(draft, nullptr), failure);
+    if (!scatter) return unsupported(failure);
+    Status status = region_body(op, op->nested(1), scatter->body, scatter->body_results);
+    if (!status) return status;
+    draft.kernel.in_place.push_back({0, 0, true});
+    draft.kernel.body = std::move(*scatter);
+    draft.kernel.name = "select_and_scatter";
+    return finish(std::move(draft), op->results(), op);
+  }
+
+  // A region of the operation as an expression of its arguments.
+  Status region_body(Op* op, Region& region, Expr& body, std::vector<int32_t>& results) {
+    bool outside = false;
+    ExprContext body_context;
+    body_context.module = &module_;
+    body_context.stored_input = [&outside](Value* value) -> std::optional<int32_t> {
+      if (value->op() && value->op()->kind == OpKind::constant) return {};
+      bool stored = !value->op();
+      outside |= stored;
+      return stored ? std::optional<int32_t>(0) : std::nullopt;
+    };
+    body_context.parameter = [&region](Value* value) -> std::optional<int32_t> {
+      if (value->region() != &region) return {};
+      return static_cast<int32_t>(value->index());
+    };
+    ExprBuilder builder(body, std::move(body_context), 0);
+    for (Value* result : region.terminator()->operands()) {
+      std::optional<int32_t> node = builder.evaluate(result, {});
+      if (!node) return unsupported(builder.failure());
+      results.push_back(*node);
+    }
+    if (outside) return unsupported(op, "its region reads a value from outside");
+    return Ok{};
   }
 
   Status emit_dot(Op* op, Value* result) {

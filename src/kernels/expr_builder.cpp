@@ -155,23 +155,24 @@ int32_t ExprBuilder::range_node(const Index& index, int64_t lower, int64_t upper
     node.upper = upper;
     return expr_.add(node);
   }
-  int32_t at = index_node(index, DType::i64);
+  // As an unsigned number, what lies below is large.
+  Index above = index;
+  above.affine.constant -= lower;
+  int32_t distance = op_node(OpKind::bitcast_convert, DType::ui64, {index_node(above, DType::i64)});
   node.op = OpKind::compare;
-  node.compare_type = CompareType::signed_;
-  node.direction = CompareDirection::ge;
-  node.operands = {at, integer(DType::i64, lower), -1};
-  int32_t above = expr_.add(node);
+  node.compare_type = CompareType::unsigned_;
   node.direction = CompareDirection::lt;
-  node.operands = {at, integer(DType::i64, upper), -1};
-  return op_node(OpKind::and_, DType::i1, {above, expr_.add(node)});
+  node.operands = {distance, integer(DType::ui64, std::max<int64_t>(0, upper - lower)), -1};
+  return expr_.add(node);
 }
 
 int32_t ExprBuilder::both(int32_t guard, int32_t condition) {
   return guard < 0 ? condition : op_node(OpKind::and_, DType::i1, {guard, condition});
 }
 
-std::optional<int32_t> ExprBuilder::evaluate(Value* value, const IndexVector& index) {
-  return eval(value, index, -1, -1);
+std::optional<int32_t> ExprBuilder::evaluate(Value* value, const IndexVector& index,
+                                             int32_t guard) {
+  return eval(value, index, guard, -1);
 }
 
 std::optional<int32_t> ExprBuilder::eval(Value* value, const IndexVector& index, int32_t guard,
@@ -343,9 +344,21 @@ std::optional<int32_t> ExprBuilder::eval_concatenate(Op* op, const IndexVector& 
   size_t dim = static_cast<size_t>(op->as<DimAttributes>().dim);
   int64_t offset = 0;
   std::optional<int32_t> chosen;
+  const std::vector<int64_t>& c = index[dim].affine.coefficients;
+  bool known = index[dim].dynamic.empty() &&
+               std::all_of(c.begin(), c.end(), [](int64_t v) { return v == 0; });
   for (size_t i = 0; i < op->num_operands(); ++i) {
     int64_t extent = op->operand(i)->type.shape[dim];
     if (extent == 0) continue;
+    if (known) {  // a single operand; beyond the end, where a guard is false, any will do
+      int64_t total = op->result()->type.shape[dim];
+      int64_t within = std::clamp<int64_t>(index[dim].affine.constant, 0, total - 1) - offset;
+      offset += extent;
+      if (within >= extent) continue;
+      IndexVector inner = index;
+      inner[dim] = constant_index(within);
+      return eval(op->operand(i), inner, guard, frame);
+    }
     int32_t inside = range_node(index[dim], offset, offset + extent);
     IndexVector inner = index;
     inner[dim].affine.constant -= offset;
@@ -358,6 +371,39 @@ std::optional<int32_t> ExprBuilder::eval_concatenate(Op* op, const IndexVector& 
   return chosen ? chosen : fail(op);
 }
 
+Index ExprBuilder::divided(const Index& index, int64_t step, int32_t& inside) {
+  if (step == 1) return index;
+  auto divides = [step](int64_t v) { return v % step == 0; };
+  const std::vector<int64_t>& c = index.affine.coefficients;
+  if (std::all_of(c.begin(), c.end(), divides) &&
+      std::all_of(index.dynamic.begin(), index.dynamic.end(),
+                  [&](const Access::Dynamic& term) { return divides(term.stride); })) {
+    Index quotient = index;
+    if (!divides(index.affine.constant)) inside = both(inside, range_node(constant_index(0), 0, 0));
+    quotient.affine.constant /= step;
+    for (int64_t& coefficient : quotient.affine.coefficients) coefficient /= step;
+    for (Access::Dynamic& term : quotient.dynamic) term.stride /= step;
+    return quotient;
+  }
+  bool power = (step & (step - 1)) == 0;
+  int32_t at = index_node(index, DType::i64);
+  ExprNode exact;
+  exact.op = OpKind::compare;
+  exact.dtype = DType::i1;
+  exact.operands = {power ? op_node(OpKind::and_, DType::i64, {at, integer(DType::i64, step - 1)})
+                          : op_node(OpKind::remainder, DType::i64, {at, integer(DType::i64, step)}),
+                    integer(DType::i64, 0), -1};
+  inside = both(inside, expr_.add(exact));
+  int shift = 0;
+  while (int64_t{1} << shift < step) ++shift;
+  Index quotient = constant_index(0);
+  quotient.dynamic.push_back(
+      {power ? op_node(OpKind::shift_right_arithmetic, DType::i64, {at, integer(DType::i64, shift)})
+             : op_node(OpKind::divide, DType::i64, {at, integer(DType::i64, step)}),
+       1});
+  return quotient;
+}
+
 std::optional<int32_t> ExprBuilder::eval_pad(Op* op, const IndexVector& index, int32_t guard,
                                              int32_t frame) {
   const auto& pad = op->as<PadAttributes>();
@@ -367,9 +413,9 @@ std::optional<int32_t> ExprBuilder::eval_pad(Op* op, const IndexVector& index, i
   IndexVector inner = index;
   int32_t inside = -1;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (pad.interior[d] != 0) return fail(op);
     inner[d].affine.constant -= pad.low[d];
-    if (pad.low[d] == 0 && pad.high[d] == 0) continue;
+    inner[d] = divided(inner[d], pad.interior[d] + 1, inside);
+    if (pad.low[d] <= 0 && pad.high[d] <= 0 && shape[d] > 0) continue;
     inside = both(inside, range_node(inner[d], 0, shape[d]));
   }
   if (inside < 0) return eval(op->operand(0), inner, guard, frame);
@@ -390,6 +436,12 @@ std::optional<int32_t> ExprBuilder::start_node(Value* scalar, const IndexVector&
   int32_t wide = dtype == DType::i64 ? *start : op_node(OpKind::convert, DType::i64, {*start});
   return op_node(OpKind::clamp, DType::i64,
                  {integer(DType::i64, 0), wide, integer(DType::i64, upper)});
+}
+
+std::optional<int32_t> ExprBuilder::wide_integer(Value* value, const IndexVector& index) {
+  std::optional<int32_t> node = evaluate(value, index);
+  if (!node || value->type.dtype == DType::i64) return node;
+  return op_node(OpKind::convert, DType::i64, {*node});
 }
 
 std::optional<int32_t> ExprBuilder::clamped_start(Value* scalar, int64_t upper) {

@@ -39,7 +39,8 @@ class ExprBuilder {
 
   // Node with the value's element at `index` (one entry per dimension of the value). Nothing when
   // some operation on the way cannot be expressed; `failure()` then names it.
-  std::optional<int32_t> evaluate(Value* value, const IndexVector& index);
+  // Where the i1 node `guard` is false nothing is read.
+  std::optional<int32_t> evaluate(Value* value, const IndexVector& index, int32_t guard = -1);
   Op* failure() const { return failure_; }
 
   Index constant_index(int64_t value) const;
@@ -48,6 +49,17 @@ class ExprBuilder {
   Access address(const std::vector<int64_t>& shape, const IndexVector& index) const;
   // A scalar integer value as an i64 node, clamped to [0, upper].
   std::optional<int32_t> clamped_start(Value* scalar, int64_t upper);
+  // An integer element as an i64 node.
+  std::optional<int32_t> wide_integer(Value* value, const IndexVector& index);
+  // i1 nodes: lower <= index < upper; both conditions, where -1 stands for true.
+  int32_t range_node(const Index& index, int64_t lower, int64_t upper);
+  int32_t both(int32_t guard, int32_t condition);
+  int32_t op_node(OpKind op, DType dtype, std::initializer_list<int32_t> operands);
+  int32_t index_node(const Index& index, DType dtype);
+  // index / step; `inside` becomes false where that leaves a remainder.
+  Index divided(const Index& index, int64_t step, int32_t& inside);
+  Index add(const Index& a, const Index& b) const;
+  Index scaled(const Index& a, int64_t factor) const;
 
  private:
   struct Frame;  // one pointwise call being expanded
@@ -74,12 +86,6 @@ class ExprBuilder {
                                     int32_t guard, int32_t frame);
   int32_t constant_node(DType dtype, const std::byte* element);
   int32_t integer(DType dtype, int64_t value);
-  int32_t op_node(OpKind op, DType dtype, std::initializer_list<int32_t> operands);
-  int32_t range_node(const Index& index, int64_t lower, int64_t upper);
-  int32_t index_node(const Index& index, DType dtype);
-  int32_t both(int32_t guard, int32_t condition);
-  Index add(const Index& a, const Index& b) const;
-  Index scaled(const Index& a, int64_t factor) const;
 
   Expr& expr_;
   ExprContext context_;

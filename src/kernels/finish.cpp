@@ -93,6 +93,25 @@ void finish_kernel(Kernel& kernel, const KernelGraph& graph, const Target& targe
       if (node.kind == ExprNode::Kind::load) touched += count * storage_bytes(node.dtype);
     for (size_t o = 0; o < loop->outputs.size(); ++o) touched += count * 4;
     kernel.bytes_moved = std::min(kernel.bytes_moved, touched);
+  } else if (const ScanKernel* scan = kernel.get<ScanKernel>()) {
+    double body = scan->reduction.combiner ? 1 : vector_operations(scan->reduction.body);
+    constexpr double kStepsPerElement = 5;  // within a vector, and onto what came before
+    kernel.flops = static_cast<double>(product(scan->extents)) *
+                   (vector_operations(scan->expr) + kStepsPerElement * body);
+    if (kernel.in_place.empty())
+      permit_in_place(kernel, graph, scan->expr, scan->outputs, product(scan->extents), {});
+  } else if (const ScatterKernel* scatter = kernel.get<ScatterKernel>()) {
+    double count = static_cast<double>(product(scatter->extents));
+    // One element after another, to places in memory that nobody knows beforehand.
+    constexpr double kOperationsPerTarget = 16;
+    kernel.flops = count * (vector_operations(scatter->expr) + kOperationsPerTarget);
+    double touched = 0;
+    for (const ExprNode& node : scatter->expr.nodes)
+      if (node.kind == ExprNode::Kind::load) touched += count * storage_bytes(node.dtype);
+    for (const KernelOutput& output : scatter->outputs)
+      touched +=
+          2 * count * storage_bytes(scatter->expr.nodes[static_cast<size_t>(output.node)].dtype);
+    kernel.bytes_moved = std::min(kernel.bytes_moved, touched);
   } else if (const DotKernel* dot = kernel.get<DotKernel>()) {
     double batch = static_cast<double>(dot->batch_size()), m = static_cast<double>(dot->m_size()),
            n = static_cast<double>(dot->n_size()), k = static_cast<double>(dot->k_size());

@@ -114,6 +114,33 @@ struct RngKernel {
   int64_t spacing = 0;  // of two indices of dimension 0 in the buffer, when they do not lie dense
 };
 
+// The operands with some elements replaced: for each update, in row-major order, the elements of
+// the outputs at its target (if it lies inside) and the update are combined by `body` and stored
+// back. The loops are over the updates. Updates that differ in an index of a parallel dimension
+// never have the same target; those that differ only in indices of window dimensions do not
+// either, but their targets may be those of other updates.
+struct ScatterKernel {
+  enum class Dim : uint8_t { parallel, window, position };
+
+  std::vector<int64_t> extents;
+  std::vector<Dim> dims;
+  Expr expr;
+  std::vector<KernelOutput> outputs;  // node: the update; store: where it goes, if in_range
+  int32_t in_range = -1;              // i1 node; -1: always
+  Expr body;  // parameters 0..n-1 are the elements of the outputs, n..2n-1 the updates
+  std::vector<int32_t> body_results;
+};
+
+// Cumulative sums and their like: for each index of the outer loops, the output at i of the last
+// one combines the elements from 0 to i. The order of combination is fixed by the shape alone (see
+// codegen/cpu/emit_scan.cpp); combiner, body and initial values are as in LoopKernel.
+struct ScanKernel {
+  std::vector<int64_t> extents;
+  Expr expr;
+  std::vector<KernelOutput> outputs;
+  LoopKernel::Reduction reduction;
+};
+
 struct LibraryKernel {
   std::string name;  // "sort", "fft", ...
   Op* op = nullptr;  // attributes and regions
@@ -121,7 +148,7 @@ struct LibraryKernel {
 
 struct Kernel {
   std::variant<LoopKernel, DotKernel, WhileKernel, CaseKernel, BarrierKernel, RngKernel,
-               LibraryKernel>
+               ScatterKernel, ScanKernel, LibraryKernel>
       body;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;

@@ -87,6 +87,17 @@ std::string graph_string(const KernelGraph& graph, const std::string& indent) {
       out += "    lhs\n" + expr_string(dot->lhs, "      ") + "    rhs\n" +
              expr_string(dot->rhs, "      ") + "    epilogue\n" +
              expr_string(dot->epilogue, "      ") + stores(dot->outputs);
+    } else if (const ScanKernel* scan = kernel.get<ScanKernel>()) {
+      out += fmt::format("    scan [{}]\n", fmt::join(scan->extents, ", ")) +
+             expr_string(scan->expr, "    ") + stores(scan->outputs);
+    } else if (const ScatterKernel* scatter = kernel.get<ScatterKernel>()) {
+      out += fmt::format("    for updates [{}]", fmt::join(scatter->extents, ", "));
+      for (size_t d = 0; d < scatter->dims.size(); ++d)
+        if (scatter->dims[d] == ScatterKernel::Dim::parallel)
+          out += fmt::format(" parallel i{}", d);
+      if (scatter->in_range >= 0) out += fmt::format(" if %{}", scatter->in_range);
+      out += "\n" + expr_string(scatter->expr, "    ") + stores(scatter->outputs) + "    body\n" +
+             expr_string(scatter->body, "      ");
     } else if (const WhileKernel* loop = kernel.get<WhileKernel>()) {
       out += fmt::format("{}  carried {} trips {}\n", indent, loop->carried,
                          loop->trip_count ? std::to_string(*loop->trip_count) : "?");

@@ -103,9 +103,7 @@ ReductionPlan plan_reduction(const LoopKernel& kernel) {
   bool along_rows =
       last_reduced >= 0 && (best_parallel < 0 || contiguity(kernel, last_reduced) > best_score);
   // Short rows leave lanes idle and pay for combining them; lanes across many short rows do not.
-  if (reduced < 32 && best_parallel >= 0 &&
-      kernel.extents[static_cast<size_t>(best_parallel)] >= 16)
-    along_rows = false;
+  if (reduced < 32) along_rows = false;
   plan.form = along_rows ? ReductionForm::rows : ReductionForm::columns;
   plan.lane_dim = along_rows ? last_reduced : best_parallel;
 

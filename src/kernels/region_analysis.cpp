@@ -6,6 +6,7 @@
 #include "kernels/expr.h"
 #include "kernels/expr_builder.h"
 #include "kernels/kernel_graph.h"
+#include "kernels/window.h"
 
 namespace ullage {
 
@@ -72,12 +73,25 @@ class Analyzer {
         return false;
       case OpKind::dynamic_update_slice:
         return operand == 0 && !is_fusible(module_, op);
+      case OpKind::scatter:  // updates and indices may be virtual
+        return operand < op.num_results();
+      case OpKind::reduce_window:  // elements that many windows cover are computed once
+        return operand < op.num_results() && !cumulative(op) &&
+               !is_splat_value(op.operand(operand));
+      case OpKind::select_and_scatter:
+        return operand == 0 && !is_splat_value(op.operand(0));
       case OpKind::reshape:
       case OpKind::bitcast_convert:
         return is_bitcast(op) && !is_splat_value(op.operand(0));
       default:
         return !is_fusible(module_, op);
     }
+  }
+
+  // The regions are part of the kernel.
+  static bool has_combiner(OpKind kind) {
+    return kind == OpKind::reduce || kind == OpKind::scatter || kind == OpKind::reduce_window ||
+           kind == OpKind::select_and_scatter;
   }
 
   static bool is_splat_value(Value* value) { return value->op() && is_splat(*value->op()); }
@@ -87,7 +101,7 @@ class Analyzer {
       for (size_t i = 0; i < op->num_operands(); ++i)
         if (needs_buffer(*op, i)) forced_.insert(op->operand(i));
       for (size_t r = 0; r < op->num_regions(); ++r) {
-        if (op->kind == OpKind::reduce) continue;  // combiners are part of the kernel
+        if (has_combiner(op->kind)) continue;
         walk(op->nested(r), [&](Op* inner) {
           for (Value* operand : inner->operands())
             if (defined_here(operand) && !is_splat_value(operand)) forced_.insert(operand);

@@ -472,6 +472,28 @@ Value* ExprEmitter::load_output(int output, DType dtype, int u) {
   return from_memory(e_, load_lanes(address, element, lane_stride, offsets, mask_), dtype);
 }
 
+Value* ExprEmitter::store_offset(int output, uint64_t dims, int u) {
+  const Access& access = (*outputs_)[static_cast<size_t>(output)].store;
+  Value* sum = e_.i64(access.affine.constant);
+  Value* per_lane = nullptr;
+  for (size_t d = 0; d < access.affine.coefficients.size(); ++d) {
+    int64_t c = access.affine.coefficients[d];
+    if (c == 0 || !(dims & (uint64_t{1} << d))) continue;
+    sum = e_.b.CreateAdd(sum, e_.b.CreateMul(index_at(static_cast<int>(d), u), e_.i64(c)));
+    if (static_cast<int>(d) == loops_.vector_dim)
+      per_lane = e_.lane_numbers(e_.b.getInt64Ty(), c);
+  }
+  for (const Access::Dynamic& dynamic : access.dynamic) {
+    Value* at = value(dynamic.node, u);
+    Value* term = e_.b.CreateMul(at, e_.integer(at, dynamic.stride));
+    if (!term->getType()->isVectorTy())
+      sum = e_.b.CreateAdd(sum, term);
+    else
+      per_lane = per_lane ? e_.b.CreateAdd(per_lane, term) : term;
+  }
+  return per_lane ? e_.b.CreateAdd(e_.splat(sum), per_lane) : sum;
+}
+
 // Operations that are computed for one lane after another: repeating their code gains nothing.
 static bool lane_by_lane(const ExprNode& node) {
   if (is_int(node.dtype))

@@ -51,6 +51,12 @@ class ExprEmitter {
   void store(int output, llvm::Value* held, DType dtype, int u);
   // The stored element at output k's address, as held.
   llvm::Value* load_output(int output, DType dtype, int u);
+  // The part of output k's offset that comes from dynamic terms and from the dimensions in `dims`,
+  // per lane if it differs between them.
+  llvm::Value* store_offset(int output, uint64_t dims, int u);
+  llvm::Value* output_buffer(int output) { return output_buffers_[static_cast<size_t>(output)]; }
+  // From here on stores and load_output leave out these lanes too, until the next block.
+  void narrow_mask(llvm::Value* lanes) { mask_ = mask_ ? e_.b.CreateAnd(mask_, lanes) : lanes; }
 
   // Asks for the lines that this block's contiguous loads would need `ahead` indices further along
   // unroll_dim.
@@ -108,6 +114,11 @@ class ExprEmitter {
   int64_t unroll_stride_ = 0;
   llvm::Value* mask_ = nullptr;
 };
+
+// A region's results for these held parameters, scalars or vectors. A parameter that the results do
+// not need may be null.
+std::vector<llvm::Value*> emit_body(Emit& e, const Expr& body, const std::vector<int32_t>& results,
+                                    const std::vector<llvm::Value*>& parameters);
 
 // How many vectors to interleave: as many as registers hold, fewer for long expressions.
 int choose_unroll(const Expr& expr, const std::vector<bool>& needed, const Host& host,

@@ -78,6 +78,42 @@ using RngFunction = void (*)(const uint64_t* state, int64_t first_block, int64_t
                              uint32_t* words);
 void emit_rng(llvm::Module& module, const Host& host, const std::string& name, bool philox);
 
+// Updates of a box, all of its positions in order. Only targets with first <= offset < last are
+// written, where the offset leaves out the parallel dimensions: calls with other ranges or other
+// boxes of parallel dimensions may run at the same time.
+using ScatterFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
+                                 const int64_t* upper, int64_t first, int64_t last);
+struct ScatterCode {
+  LoopNest nest;  // groups are ScatterKernel::Dim
+  int32_t in_range = -1;
+  Expr body;
+  std::vector<int32_t> body_results;
+  int first_output = 0;
+  // Lanes are updates one after another, whose targets may be the same: they are computed together
+  // and applied one by one.
+  bool one_by_one = false;
+};
+void emit_scatter(llvm::Module& module, const Host& host, const std::string& name,
+                  const ScatterCode& code);
+
+// A scan over a box; the box has all of the scanned dimension, which is the last. It goes by blocks
+// of kScanBlock elements, each begun anew; what came before the block is combined with the results,
+// so that rounding errors of long sums stay small. Lanes run across a parallel dimension, or along
+// the scanned one: then 16 elements are combined among themselves (with the ones 1, 2, 4 and 8
+// places before), and the last of the 16 before with each.
+inline constexpr int64_t kScanBlock = 4096;
+using ScanFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
+                              const int64_t* upper);
+struct ScanCode {
+  LoopNest nest;  // vector_dim: the lanes' dimension
+  LoopKernel::Reduction reduction;
+  std::vector<DType> accumulators;   // per output
+  std::vector<DType> output_dtypes;  // per output
+  int first_output = 0;
+};
+void emit_scan(llvm::Module& module, const Host& host, const std::string& name,
+               const ScanCode& code);
+
 // A reduction over the box; `continues` != 0 starts from what the outputs hold instead of the
 // initial values.
 using ReductionFunction = void (*)(std::byte* const* buffers, const int64_t* lower,

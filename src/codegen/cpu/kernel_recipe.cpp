@@ -4,6 +4,8 @@
 #include "codegen/cpu/compiled_loop.h"
 #include "codegen/cpu/compiled_reduction.h"
 #include "codegen/cpu/compiled_rng.h"
+#include "codegen/cpu/compiled_scan.h"
+#include "codegen/cpu/compiled_scatter.h"
 #include "codegen/cpu/emit_kernels.h"
 #include "codegen/cpu/loop_nest.h"
 
@@ -192,6 +194,9 @@ Result<KernelRecipe> kernel_recipe(const Kernel& kernel, const KernelGraph& grap
     if (std::string why = unsupported_part(*dot); !why.empty()) return refuse(kernel, why);
     return dot_recipe(kernel, *dot);
   }
+  if (const auto* scan = kernel.get<ScanKernel>()) return scan_recipe(kernel, *scan);
+  if (const auto* scatter = kernel.get<ScatterKernel>())
+    return scatter_recipe(kernel, *scatter, graph);
   if (const auto* rng = kernel.get<RngKernel>()) return rng_recipe(kernel, *rng, graph);
   if (const auto* library = kernel.get<LibraryKernel>())
     return refuse(kernel, "library operation " + library->name + " is not compiled yet");
