@@ -206,9 +206,10 @@ class GraphBuilder {
     ExprBuilder builder(loop.expr, context(draft, value), loop.extents.size());
     size_t next = 0;
     IndexVector index = dense_index(builder, value->type.shape, next);
-    std::optional<int32_t> node = builder.evaluate(value, index);
-    if (!node) return unsupported(builder.failure());
-    loop.outputs.push_back({*node, builder.address(value->type.shape, index)});
+    std::vector<int32_t> nodes = builder.evaluate_parts(value, index);
+    if (nodes.empty()) return unsupported(builder.failure());
+    add_output(loop.outputs, value->type.dtype, 0, nodes,
+               builder.address(value->type.shape, index));
     draft.kernel.body = std::move(loop);
     draft.kernel.name = std::string(info(op->kind).name);
     return finish(std::move(draft), {&value, 1}, op);
@@ -241,11 +242,12 @@ class GraphBuilder {
         if (!is_reduced(d)) out_index.push_back(index.back());
       }
       for (size_t i = 0; i < count; ++i) {
-        std::optional<int32_t> element = builder.evaluate(op->operand(i), index);
-        std::optional<int32_t> initial = builder.evaluate(op->operand(count + i), {});
-        if (!element || !initial) return unsupported(builder.failure());
-        loop.outputs.push_back({*element, builder.address(op->result(i)->type.shape, out_index)});
-        reduction.initial.push_back(*initial);
+        std::vector<int32_t> element = builder.evaluate_parts(op->operand(i), index);
+        std::vector<int32_t> initial = builder.evaluate_parts(op->operand(count + i), {});
+        if (element.empty() || initial.empty()) return unsupported(builder.failure());
+        add_output(loop.outputs, op->operand(i)->type.dtype, static_cast<int32_t>(i), element,
+                   builder.address(op->result(i)->type.shape, out_index));
+        reduction.initial.insert(reduction.initial.end(), initial.begin(), initial.end());
       }
     }
     Status status = combiner(op, reduction);
@@ -259,7 +261,7 @@ class GraphBuilder {
   // A single operation on both arguments is a plain combiner; anything else becomes a body
   // expression.
   Status combiner(Op* op, LoopKernel::Reduction& reduction) {
-    reduction.combiner = plain_combiner(*op);
+    if (!is_complex(op->result(0)->type.dtype)) reduction.combiner = plain_combiner(*op);
     if (reduction.combiner) return Ok{};
     return region_body(op, op->nested(0), reduction.body, reduction.body_results);
   }
@@ -275,8 +277,8 @@ class GraphBuilder {
     ExprBuilder builder(loop.expr, context(draft, nullptr), loop.extents.size());
     size_t next = 0;
     IndexVector index = dense_index(builder, update->type.shape, next);
-    std::optional<int32_t> node = builder.evaluate(update, index);
-    if (!node) return unsupported(builder.failure());
+    std::vector<int32_t> nodes = builder.evaluate_parts(update, index);
+    if (nodes.empty()) return unsupported(builder.failure());
     IndexVector out = index;
     for (size_t d = 0; d < out.size(); ++d) {
       int64_t upper = operand->type.shape[d] - update->type.shape[d];
@@ -285,11 +287,12 @@ class GraphBuilder {
       if (!start) return unsupported(builder.failure());
       out[d].dynamic.push_back({*start, 1});
     }
-    loop.outputs.push_back({*node, builder.address(operand->type.shape, out)});
+    add_output(loop.outputs, operand->type.dtype, 0, nodes,
+               builder.address(operand->type.shape, out));
     // Reading other elements of the array while it is overwritten would see new values.
     for (const ExprNode& n : loop.expr.nodes)
       if (n.kind == ExprNode::Kind::load && n.input == target &&
-          !(n.access == loop.outputs[0].store)) {
+          !(n.access == loop.outputs.front().store) && !(n.access == loop.outputs.back().store)) {
         Status status = store_first(update);
         return status ? emit_update(op) : status;
       }
@@ -347,6 +350,9 @@ class GraphBuilder {
     for (size_t i = 0; i < count; ++i)
       if (op->operand(i)->type.dtype != op->result(i)->type.dtype)
         return unsupported(op, "the results have another type than the operands");
+    for (size_t i = 1; i < count; ++i)
+      if (is_complex(op->result(i)->type.dtype) != is_complex(op->result(0)->type.dtype))
+        return unsupported(op, "real and complex arrays together");
     Draft draft;
     std::vector<ValueId> read;
     for (size_t i = count; i < op->num_operands(); ++i)
@@ -430,6 +436,7 @@ class GraphBuilder {
     const Type& source = op->operand(1)->type;
     if (op->operand(0)->type.dtype != type.dtype || source.dtype != type.dtype)
       return unsupported(op, "the result has another type than the operands");
+    if (is_complex(type.dtype)) return unsupported(op, "complex numbers");
     DType index = type.num_elements() <= INT32_MAX ? DType::i32 : DType::i64;
     Op* failure = nullptr;
     Draft select;
@@ -479,15 +486,18 @@ class GraphBuilder {
       outside |= stored;
       return stored ? std::optional<int32_t>(0) : std::nullopt;
     };
+    // Arguments that are complex numbers are two parameters each.
     body_context.parameter = [&region](Value* value) -> std::optional<int32_t> {
       if (value->region() != &region) return {};
-      return static_cast<int32_t>(value->index());
+      int32_t number = 0;
+      for (size_t i = 0; i < value->index(); ++i) number += parts(region.argument(i)->type.dtype);
+      return number;
     };
     ExprBuilder builder(body, std::move(body_context), 0);
     for (Value* result : region.terminator()->operands()) {
-      std::optional<int32_t> node = builder.evaluate(result, {});
-      if (!node) return unsupported(builder.failure());
-      results.push_back(*node);
+      std::vector<int32_t> nodes = builder.evaluate_parts(result, {});
+      if (nodes.empty()) return unsupported(builder.failure());
+      results.insert(results.end(), nodes.begin(), nodes.end());
     }
     if (outside) return unsupported(op, "its region reads a value from outside");
     return Ok{};
@@ -655,27 +665,47 @@ class GraphBuilder {
       left[d] = builder.loop_index(next);
       right[static_cast<size_t>(attributes.rhs_contracting[i])] = builder.loop_index(next++);
     }
-    std::optional<int32_t> a = builder.evaluate(lhs, left), b = builder.evaluate(rhs, right);
-    if (!a || !b) return unsupported(builder.failure());
-    auto converted = [&](int32_t node, DType from) {
-      if (from == dtype) return node;
-      ExprNode convert;
-      convert.op = OpKind::convert;
-      convert.dtype = dtype;
-      convert.operands[0] = node;
-      return loop.expr.add(convert);
+    std::vector<int32_t> a = builder.evaluate_parts(lhs, left),
+                         b = builder.evaluate_parts(rhs, right);
+    if (a.empty() || b.empty()) return unsupported(builder.failure());
+    DType real = real_part(dtype);
+    auto node = [&](OpKind op, int32_t x, int32_t y = -1) {
+      ExprNode out;
+      out.op = op;
+      out.dtype = real;
+      out.operands = {x, y, -1};
+      return loop.expr.add(out);
     };
-    ExprNode product;
-    product.op = OpKind::multiply;
-    product.dtype = dtype;
-    product.operands = {converted(*a, lhs->type.dtype), converted(*b, rhs->type.dtype), -1};
+    for (std::vector<int32_t>* side : {&a, &b})
+      for (int32_t& part : *side)
+        if (loop.expr.nodes[static_cast<size_t>(part)].dtype != real)
+          part = node(OpKind::convert, part);
+    auto product = [&](size_t i, size_t j) { return node(OpKind::multiply, a[i], b[j]); };
     LoopKernel::Reduction reduction;
-    reduction.combiner = OpKind::add;
     ExprNode zero;
     zero.kind = ExprNode::Kind::constant;
-    zero.dtype = dtype;
-    reduction.initial.push_back(loop.expr.add(zero));
-    loop.outputs.push_back({loop.expr.add(product), builder.address(out_shape, out)});
+    zero.dtype = real;
+    reduction.initial.assign(static_cast<size_t>(parts(dtype)), loop.expr.add(zero));
+    std::vector<int32_t> products;
+    if (!is_complex(dtype)) {
+      reduction.combiner = OpKind::add;
+      products = {product(0, 0)};
+    } else {
+      if (a.size() != 2 || b.size() != 2) return unsupported(op, "a product of mixed types");
+      products = {node(OpKind::subtract, product(0, 0), product(1, 1)),
+                  node(OpKind::add, product(0, 1), product(1, 0))};
+      for (int32_t part = 0; part < 2; ++part) {
+        ExprNode sum, parameter;
+        parameter.kind = ExprNode::Kind::parameter;
+        parameter.dtype = sum.dtype = real;
+        for (size_t i = 0; i < 2; ++i) {
+          parameter.input = part + 2 * static_cast<int32_t>(i);
+          sum.operands[i] = reduction.body.add(parameter);
+        }
+        reduction.body_results.push_back(reduction.body.add(sum));
+      }
+    }
+    add_output(loop.outputs, dtype, 0, products, builder.address(out_shape, out));
     loop.reduction = std::move(reduction);
     draft.kernel.body = std::move(loop);
     draft.kernel.name = "dot";

@@ -7,7 +7,7 @@ namespace ullage {
 bool operator==(const ExprNode& a, const ExprNode& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.direction == b.direction &&
          a.compare_type == b.compare_type && a.precision == b.precision &&
-         a.operands == b.operands && a.input == b.input && a.guard == b.guard &&
+         a.operands == b.operands && a.part == b.part && a.input == b.input && a.guard == b.guard &&
          a.access == b.access && a.lower == b.lower && a.upper == b.upper && a.bits == b.bits;
 }
 
@@ -16,7 +16,7 @@ static size_t hash(const ExprNode& node) {
   auto mix = [&h](uint64_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15ull, h ^= h >> 29; };
   mix(static_cast<uint64_t>(node.dtype));
   for (int32_t operand : node.operands) mix(static_cast<uint64_t>(operand));
-  mix(static_cast<uint64_t>(node.input));
+  mix(static_cast<uint64_t>(node.input) * 4 + node.part);
   mix(static_cast<uint64_t>(node.access.affine.constant));
   for (int64_t c : node.access.affine.coefficients) mix(static_cast<uint64_t>(c));
   mix(node.bits[0]);

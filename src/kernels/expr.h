@@ -57,6 +57,9 @@ struct ExprNode {
   CompareType compare_type = CompareType::unspecified;  // this decide the kind of comparison
   ReducePrecisionAttributes precision;                  // op == reduce_precision
   std::array<int32_t, 3> operands = {-1, -1, -1};  // nodes; always of smaller number than this node
+  // Complex numbers are pairs of nodes. A function of one that has no simple formula is an op with
+  // the real and the imaginary part as operands, and this part (1: real, 2: imaginary) as value.
+  uint8_t part = 0;
   int32_t input = -1;
   int32_t guard = -1;
   Access access;

@@ -44,7 +44,7 @@ size_t ExprBuilder::KeyHash::operator()(const Key& key) const {
   auto mix = [&h](int64_t v) {
     h = (h ^ static_cast<size_t>(v)) * 0x9E3779B97F4A7C15ull, h ^= h >> 31;
   };
-  mix(key.frame);
+  mix(key.frame * 2 + key.part);
   mix(key.guard);
   for (const Index& index : key.index) {
     mix(index.affine.constant);
@@ -170,14 +170,18 @@ int32_t ExprBuilder::both(int32_t guard, int32_t condition) {
   return guard < 0 ? condition : op_node(OpKind::and_, DType::i1, {guard, condition});
 }
 
-std::optional<int32_t> ExprBuilder::evaluate(Value* value, const IndexVector& index,
-                                             int32_t guard) {
-  return eval(value, index, guard, -1);
+std::optional<int32_t> ExprBuilder::evaluate(Value* value, const IndexVector& index, int32_t guard,
+                                             int32_t part) {
+  std::swap(part_, part);
+  std::optional<int32_t> node = eval(value, index, guard, -1);
+  std::swap(part_, part);
+  return node;
 }
 
 std::optional<int32_t> ExprBuilder::eval(Value* value, const IndexVector& index, int32_t guard,
                                          int32_t frame) {
-  Key key{value, frame, guard, index};
+  int32_t part = is_complex(value->type.dtype) ? part_ : 0;
+  Key key{value, frame, guard, part, index};
   if (auto it = memo_.find(key); it != memo_.end()) return it->second;
   std::optional<int32_t> node;
   if (frame >= 0 && value->region()) {  // an argument of the function being expanded
@@ -187,8 +191,8 @@ std::optional<int32_t> ExprBuilder::eval(Value* value, const IndexVector& index,
                  frame < 0 && context_.parameter ? context_.parameter(value) : std::nullopt) {
     ExprNode parameter;
     parameter.kind = ExprNode::Kind::parameter;
-    parameter.dtype = value->type.dtype;
-    parameter.input = *number;
+    parameter.dtype = real_part(value->type.dtype);
+    parameter.input = *number + part;
     node = expr_.add(parameter);
   } else if (frame < 0 && value == context_.accumulator) {
     ExprNode acc;
@@ -201,10 +205,14 @@ std::optional<int32_t> ExprBuilder::eval(Value* value, const IndexVector& index,
                  frame < 0 ? context_.stored_input(value) : std::nullopt) {
     ExprNode load;
     load.kind = ExprNode::Kind::load;
-    load.dtype = value->type.dtype;
+    load.dtype = real_part(value->type.dtype);
     load.input = *input;
     load.guard = guard;
     load.access = address(value->type.shape, index);
+    if (is_complex(value->type.dtype)) {
+      load.access = scaled(load.access, 2);
+      load.access.affine.constant += part;
+    }
     node = expr_.add(load);
   } else {
     ULLAGE_CHECK(value->op(), "an argument that is not stored");
@@ -220,11 +228,17 @@ std::optional<int32_t> ExprBuilder::eval_op(Op* op, Value* value, const IndexVec
     case OpKind::constant: {
       const Literal& literal = op->as<ConstantAttributes>().value;
       if (literal.splat || literal.type.num_elements() == 1)
-        return constant_node(literal.type.dtype, literal.element(0));
+        return constant_node(real_part(literal.type.dtype),
+                             literal.element(0) + (is_complex(literal.type.dtype) && part_ == 1
+                                                       ? storage_bytes(literal.type.dtype) / 2
+                                                       : 0));
       return fail(op);
     }
     case OpKind::iota:
-      return index_node(index[static_cast<size_t>(op->as<DimAttributes>().dim)], value->type.dtype);
+      if (is_complex(value->type.dtype) && part_ == 1)
+        return integer(real_part(value->type.dtype), 0);
+      return index_node(index[static_cast<size_t>(op->as<DimAttributes>().dim)],
+                        real_part(value->type.dtype));
     case OpKind::broadcast_in_dim: {
       const Dims& dims = op->as<DimsAttributes>().dims;
       const std::vector<int64_t>& shape = op->operand(0)->type.shape;
@@ -277,6 +291,7 @@ std::optional<int32_t> ExprBuilder::eval_op(Op* op, Value* value, const IndexVec
     case OpKind::gather:
       return eval_gather(op, index, guard, frame);
     case OpKind::bitcast_convert: {
+      if (is_complex(value->type.dtype) || is_complex(op->operand(0)->type.dtype)) return fail(op);
       if (bit_width(op->operand(0)->type.dtype) != bit_width(value->type.dtype)) return fail(op);
       std::optional<int32_t> operand = eval(op->operand(0), index, guard, frame);
       if (!operand) return {};
@@ -301,10 +316,12 @@ std::optional<int32_t> ExprBuilder::eval_elementwise(Op* op, const IndexVector& 
   ExprNode node;
   node.op = op->kind;
   node.dtype = op->result()->type.dtype;
-  if (is_complex(node.dtype) || op->num_operands() > 3) return fail(op);
+  if (op->num_operands() > 3) return fail(op);
+  bool complex = is_complex(node.dtype);
+  for (Value* operand : op->operands()) complex |= is_complex(operand->type.dtype);
+  if (complex) return eval_complex(op, index, guard, frame);
   for (size_t i = 0; i < op->num_operands(); ++i) {
     Value* operand = op->operand(i);
-    if (is_complex(operand->type.dtype)) return fail(op);
     // select and clamp broadcast their scalar operands.
     std::optional<int32_t> at = operand->type.rank() == 0 ? eval(operand, {}, guard, frame)
                                                           : eval(operand, index, guard, frame);
@@ -364,8 +381,9 @@ std::optional<int32_t> ExprBuilder::eval_concatenate(Op* op, const IndexVector& 
     inner[dim].affine.constant -= offset;
     std::optional<int32_t> part = eval(op->operand(i), inner, both(guard, inside), frame);
     if (!part) return {};
-    chosen =
-        chosen ? op_node(OpKind::select, op->result()->type.dtype, {inside, *part, *chosen}) : part;
+    chosen = chosen ? op_node(OpKind::select, real_part(op->result()->type.dtype),
+                              {inside, *part, *chosen})
+                    : part;
     offset += extent;
   }
   return chosen ? chosen : fail(op);
@@ -421,7 +439,7 @@ std::optional<int32_t> ExprBuilder::eval_pad(Op* op, const IndexVector& index, i
   if (inside < 0) return eval(op->operand(0), inner, guard, frame);
   std::optional<int32_t> part = eval(op->operand(0), inner, both(guard, inside), frame);
   if (!part) return {};
-  return op_node(OpKind::select, op->result()->type.dtype, {inside, *part, *outside});
+  return op_node(OpKind::select, real_part(op->result()->type.dtype), {inside, *part, *outside});
 }
 
 std::optional<int32_t> ExprBuilder::start_node(Value* scalar, const IndexVector& index,
@@ -440,7 +458,11 @@ std::optional<int32_t> ExprBuilder::start_node(Value* scalar, const IndexVector&
 
 std::optional<int32_t> ExprBuilder::wide_integer(Value* value, const IndexVector& index) {
   std::optional<int32_t> node = evaluate(value, index);
-  if (!node || value->type.dtype == DType::i64) return node;
+  DType dtype = value->type.dtype;
+  if (!node || dtype == DType::i64) return node;
+  // Beyond the signed range it must not turn into a small negative number.
+  if (dtype == DType::ui64)
+    node = op_node(OpKind::minimum, dtype, {*node, integer(dtype, INT64_MAX)});
   return op_node(OpKind::convert, DType::i64, {*node});
 }
 

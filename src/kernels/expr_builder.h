@@ -12,6 +12,7 @@
 
 #include "ir/ir.h"
 #include "kernels/expr.h"
+#include "kernels/kernel_graph.h"
 
 namespace ullage {
 
@@ -40,7 +41,11 @@ class ExprBuilder {
   // Node with the value's element at `index` (one entry per dimension of the value). Nothing when
   // some operation on the way cannot be expressed; `failure()` then names it.
   // Where the i1 node `guard` is false nothing is read.
-  std::optional<int32_t> evaluate(Value* value, const IndexVector& index, int32_t guard = -1);
+  // Of a complex value this is its real (0) or imaginary (1) part.
+  std::optional<int32_t> evaluate(Value* value, const IndexVector& index, int32_t guard = -1,
+                                  int32_t part = 0);
+  // Nodes of all parts of an element; empty when it cannot be expressed.
+  std::vector<int32_t> evaluate_parts(Value* value, const IndexVector& index, int32_t guard = -1);
   Op* failure() const { return failure_; }
 
   Index constant_index(int64_t value) const;
@@ -69,6 +74,8 @@ class ExprBuilder {
                                  int32_t frame);
   std::optional<int32_t> eval_elementwise(Op* op, const IndexVector& index, int32_t guard,
                                           int32_t frame);
+  std::optional<int32_t> eval_complex(Op* op, const IndexVector& index, int32_t guard,
+                                      int32_t frame);
   std::optional<int32_t> eval_concatenate(Op* op, const IndexVector& index, int32_t guard,
                                           int32_t frame);
   std::optional<int32_t> eval_pad(Op* op, const IndexVector& index, int32_t guard, int32_t frame);
@@ -91,6 +98,7 @@ class ExprBuilder {
   ExprContext context_;
   size_t rank_;
   Op* failure_ = nullptr;
+  int32_t part_ = 0;  // of complex values, the part being evaluated
 
   struct Frame {
     Op* call;
@@ -101,7 +109,7 @@ class ExprBuilder {
 
   struct Key {
     Value* value;
-    int32_t frame, guard;
+    int32_t frame, guard, part;
     IndexVector index;
     friend bool operator==(const Key&, const Key&) = default;
   };
@@ -110,6 +118,16 @@ class ExprBuilder {
   };
   std::unordered_map<Key, int32_t, KeyHash> memo_;
 };
+
+// Nodes of an element: one, or two for complex numbers.
+inline int32_t parts(DType dtype) {
+  return is_complex(dtype) ? 2 : 1;
+}
+
+// Appends the outputs that store an element of result `result` at `store`: one, or one for each
+// part.
+void add_output(std::vector<KernelOutput>& outputs, DType dtype, int32_t result,
+                const std::vector<int32_t>& nodes, const Access& store);
 
 // Operations whose result an expression can compute in place of a load.
 bool is_fusible(const Module& module, const Op& op);

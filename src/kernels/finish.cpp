@@ -25,14 +25,32 @@ int64_t DotKernel::k_size() const {
   return product(k);
 }
 
+bool touches_complex(const Kernel& kernel, const KernelGraph& graph) {
+  auto complex = [&](ValueId id) {
+    return is_complex(graph.values[static_cast<size_t>(id)].type.dtype);
+  };
+  return std::any_of(kernel.inputs.begin(), kernel.inputs.end(), complex) ||
+         std::any_of(kernel.outputs.begin(), kernel.outputs.end(), complex);
+}
+
 namespace {
 
-// Whether `expr` reads input only at `store`'s own element, everywhere and unconditionally.
-bool reads_only_at(const Expr& expr, int32_t input, const Access& store) {
-  for (const ExprNode& node : expr.nodes)
-    if (node.kind == ExprNode::Kind::load && node.input == input &&
-        (node.guard >= 0 || !(node.access == store)))
-      return false;
+int32_t result_of(const std::vector<KernelOutput>& outputs, size_t o) {
+  return outputs[o].result >= 0 ? outputs[o].result : static_cast<int32_t>(o);
+}
+
+// Whether `expr` reads input only at elements that `outputs` store to result `result`, everywhere
+// and unconditionally.
+bool reads_only_at(const Expr& expr, int32_t input, const std::vector<KernelOutput>& outputs,
+                   int32_t result) {
+  for (const ExprNode& node : expr.nodes) {
+    if (node.kind != ExprNode::Kind::load || node.input != input) continue;
+    if (node.guard >= 0) return false;
+    bool found = false;
+    for (size_t o = 0; o < outputs.size(); ++o)
+      found |= result_of(outputs, o) == result && node.access == outputs[o].store;
+    if (!found) return false;
+  }
   return true;
 }
 
@@ -50,7 +68,7 @@ bool covers(const KernelValue& value, int64_t stores) {
 void permit_in_place(Kernel& kernel, const KernelGraph& graph, const Expr& expr,
                      const std::vector<KernelOutput>& outputs, int64_t stores,
                      std::initializer_list<const Expr*> others) {
-  for (size_t o = 0; o < outputs.size(); ++o) {
+  for (size_t o = 0; o < kernel.outputs.size(); ++o) {
     const KernelValue& out = graph.values[static_cast<size_t>(kernel.outputs[o])];
     if (!covers(out, stores)) continue;
     for (size_t i = 0; i < kernel.inputs.size(); ++i) {
@@ -61,7 +79,7 @@ void permit_in_place(Kernel& kernel, const KernelGraph& graph, const Expr& expr,
       if (std::any_of(others.begin(), others.end(),
                       [&](const Expr* other) { return reads(*other, input); }))
         continue;
-      if (reads_only_at(expr, input, outputs[o].store))
+      if (reads_only_at(expr, input, outputs, static_cast<int32_t>(o)))
         kernel.in_place.push_back({static_cast<int32_t>(o), input, false});
     }
   }

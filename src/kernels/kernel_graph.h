@@ -39,6 +39,9 @@ struct KernelValue {
 struct KernelOutput {
   int32_t node = -1;
   Access store;
+  // The kernel's output that it goes to; -1: the one with its own number. The two parts of complex
+  // results go to the same one, which is then addressed in real numbers.
+  int32_t result = -1;
 };
 
 enum class LoopRole : uint8_t { parallel, reduced };
@@ -197,6 +200,15 @@ struct Target {
 };
 
 double seconds(const Kernel& kernel, const Target& target);
+
+// Whether results are stored as real and imaginary parts.
+inline bool has_complex_parts(const LoopKernel& loop) {
+  for (const KernelOutput& output : loop.outputs)
+    if (output.result >= 0) return true;
+  return false;
+}
+// Whether an input or output is an array of complex numbers: loops address those in real numbers.
+bool touches_complex(const Kernel& kernel, const KernelGraph& graph);
 
 // Human-readable form, one kernel a line with its expression below: used by dumps and tests.
 std::string to_string(const KernelGraph& graph);

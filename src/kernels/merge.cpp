@@ -17,7 +17,7 @@ constexpr int64_t kSmallBytes = 4096;
 
 bool is_plain_loop(const Kernel& kernel) {
   const LoopKernel* loop = kernel.get<LoopKernel>();
-  return loop && !loop->reduction &&
+  return loop && !loop->reduction && !has_complex_parts(*loop) &&
          std::none_of(kernel.in_place.begin(), kernel.in_place.end(),
                       [](const auto& p) { return p.required; });
 }

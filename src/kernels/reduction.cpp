@@ -115,7 +115,7 @@ ReductionPlan plan_reduction(const LoopKernel& kernel) {
 
   int64_t units = parallel;
   if (!along_rows && best_parallel >= 0) {
-    int64_t lanes = kernel.extents[static_cast<size_t>(best_parallel)];
+    int64_t lanes = std::max<int64_t>(1, kernel.extents[static_cast<size_t>(best_parallel)]);
     units = parallel / lanes * ((lanes + kStrip - 1) / kStrip);
   }
   plan.split = units < 16 && plan.blocks >= 4 && parallel * reduced >= 2 * kBlockElements;

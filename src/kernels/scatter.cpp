@@ -102,12 +102,13 @@ std::optional<ScatterKernel> scatter_kernel(Op* op, const ExprContext& context, 
   }
   Access store = builder.address(shape, target);
   for (size_t i = 0; i < count; ++i) {
-    std::optional<int32_t> update = builder.evaluate(op->operand(count + 1 + i), update_index);
-    if (!update) {
+    Value* updates = op->operand(count + 1 + i);
+    std::vector<int32_t> update = builder.evaluate_parts(updates, update_index);
+    if (update.empty()) {
       failure = builder.failure();
       return {};
     }
-    kernel.outputs.push_back({*update, store});
+    add_output(kernel.outputs, updates->type.dtype, static_cast<int32_t>(i), update, store);
   }
   return kernel;
 }

@@ -171,7 +171,9 @@ std::optional<Cumulative> cumulative(const Op& op) {
   // Padding is combined too. A general body has its initial value for an identity, or else no
   // defined result.
   if (std::optional<OpKind> combiner = plain_combiner(op))
-    if (!is_identity(op.operand(op.num_results()), *combiner)) return {};
+    if (!is_complex(op.result(0)->type.dtype) &&
+        !is_identity(op.operand(op.num_results()), *combiner))
+      return {};
   return found;
 }
 
@@ -190,17 +192,20 @@ std::optional<LoopKernel> window_reduction(Op* op, const ExprContext& context, O
   for (int64_t loop : loops.window_loop) out.push_back(loop_or_zero(builder, loop));
   size_t count = op->num_results();
   for (size_t i = 0; i < count; ++i) {
-    std::optional<int32_t> initial = builder.evaluate(op->operand(count + i), {});
-    std::optional<int32_t> element = builder.evaluate(op->operand(i), at, inside);
-    if (!initial || !element) {
+    DType dtype = op->operand(i)->type.dtype;
+    std::vector<int32_t> initial = builder.evaluate_parts(op->operand(count + i), {});
+    std::vector<int32_t> element = builder.evaluate_parts(op->operand(i), at, inside);
+    if (initial.empty() || element.empty()) {
       failure = builder.failure();
       return {};
     }
-    int32_t node = *element;
-    if (inside >= 0)
-      node = builder.op_node(OpKind::select, op->operand(i)->type.dtype, {inside, node, *initial});
-    kernel.outputs.push_back({node, builder.address(op->result(i)->type.shape, out)});
-    kernel.reduction->initial.push_back(*initial);
+    for (size_t p = 0; p < element.size() && inside >= 0; ++p)
+      element[p] =
+          builder.op_node(OpKind::select, real_part(dtype), {inside, element[p], initial[p]});
+    add_output(kernel.outputs, dtype, static_cast<int32_t>(i), element,
+               builder.address(op->result(i)->type.shape, out));
+    kernel.reduction->initial.insert(kernel.reduction->initial.end(), initial.begin(),
+                                     initial.end());
   }
   return kernel;
 }
@@ -227,14 +232,15 @@ std::optional<ScanKernel> cumulative_scan(Op* op, const ExprContext& context, Op
   }
   size_t count = op->num_results();
   for (size_t i = 0; i < count; ++i) {
-    std::optional<int32_t> initial = builder.evaluate(op->operand(count + i), {});
-    std::optional<int32_t> element = builder.evaluate(op->operand(i), index);
-    if (!initial || !element) {
+    std::vector<int32_t> initial = builder.evaluate_parts(op->operand(count + i), {});
+    std::vector<int32_t> element = builder.evaluate_parts(op->operand(i), index);
+    if (initial.empty() || element.empty()) {
       failure = builder.failure();
       return {};
     }
-    kernel.outputs.push_back({*element, builder.address(shape, index)});
-    kernel.reduction.initial.push_back(*initial);
+    add_output(kernel.outputs, op->operand(i)->type.dtype, static_cast<int32_t>(i), element,
+               builder.address(shape, index));
+    kernel.reduction.initial.insert(kernel.reduction.initial.end(), initial.begin(), initial.end());
   }
   return kernel;
 }

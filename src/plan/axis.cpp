@@ -124,6 +124,7 @@ bool is_dense(const Slice& slice, int64_t elements) {
 std::vector<PieceAxis> piece_axes(const Kernel& kernel, const KernelGraph& graph) {
   using Kind = PieceAxis::Kind;
   std::vector<PieceAxis> out;
+  if (touches_complex(kernel, graph)) return {};
   if (const LoopKernel* loop = kernel.get<LoopKernel>()) {
     if (std::any_of(kernel.in_place.begin(), kernel.in_place.end(),
                     [](const auto& p) { return p.required; }))

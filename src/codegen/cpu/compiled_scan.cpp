@@ -123,6 +123,7 @@ Result<KernelRecipe> scan_recipe(const Kernel& kernel, const ScanKernel& scan) {
   append_key(key, nest.expr);
   for (const KernelOutput& output : nest.outputs) {
     append_key(key, output.node);
+    append_key(key, output.result);
     append_key(key, output.store);
   }
   append_key(key, scan.reduction.body);

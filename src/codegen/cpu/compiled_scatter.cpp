@@ -127,7 +127,8 @@ Result<KernelRecipe> scatter_recipe(const Kernel& kernel, const ScatterKernel& s
   const LoopNest& nest = code.nest;
   ScatterShape shape;
   shape.extents = nest.extents;
-  shape.targets = graph.values[static_cast<size_t>(kernel.outputs[0])].type.num_elements();
+  const Type& type = graph.values[static_cast<size_t>(kernel.outputs[0])].type;
+  shape.targets = type.num_elements() * (is_complex(type.dtype) ? 2 : 1);
   for (size_t d = 0; d < nest.extents.size(); ++d) {
     bool parallel = nest.groups[d] == static_cast<int>(ScatterKernel::Dim::parallel);
     (parallel ? shape.columns : shape.positions) *= nest.extents[d];
@@ -155,6 +156,7 @@ Result<KernelRecipe> scatter_recipe(const Kernel& kernel, const ScatterKernel& s
   append_key(key, nest.expr);
   for (const KernelOutput& output : nest.outputs) {
     append_key(key, output.node);
+    append_key(key, output.result);
     append_key(key, output.store);
   }
   append_key(key, code.body);

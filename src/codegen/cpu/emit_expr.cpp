@@ -67,7 +67,9 @@ void ExprEmitter::bind(Value* buffers, int first_output) {
   }
   if (outputs_)
     for (size_t k = 0; k < outputs_->size(); ++k)
-      output_buffers_.push_back(buffer(first_output + static_cast<int>(k)));
+      output_buffers_.push_back(
+          buffer(first_output +
+                 ((*outputs_)[k].result >= 0 ? (*outputs_)[k].result : static_cast<int>(k))));
 }
 
 Value* ExprEmitter::index_at(int dim, int u) {
@@ -291,6 +293,15 @@ Value* ExprEmitter::load_lanes(Value* address, llvm::Type* element, int64_t lane
     }
     return backward ? reversed(e_, loaded) : loaded;
   }
+  if (!offsets && !mask && lane_stride == 2) {
+    // The second vector begins one element early, so that nothing behind the last one is read.
+    Value* second = e_.b.CreateGEP(element, address, e_.i64(e_.lanes - 1));
+    std::vector<int> lanes;
+    for (int lane = 0; lane < e_.lanes; ++lane)
+      lanes.push_back(2 * lane < e_.lanes ? 2 * lane : 2 * lane + 1);
+    return e_.b.CreateShuffleVector(e_.b.CreateAlignedLoad(type, address, align),
+                                    e_.b.CreateAlignedLoad(type, second, align), lanes);
+  }
   if (!offsets && !mask && !has_gather(e_.host, element)) {
     Value* result = llvm::PoisonValue::get(type);
     for (int lane = 0; lane < e_.lanes; ++lane) {
@@ -480,8 +491,7 @@ Value* ExprEmitter::store_offset(int output, uint64_t dims, int u) {
     int64_t c = access.affine.coefficients[d];
     if (c == 0 || !(dims & (uint64_t{1} << d))) continue;
     sum = e_.b.CreateAdd(sum, e_.b.CreateMul(index_at(static_cast<int>(d), u), e_.i64(c)));
-    if (static_cast<int>(d) == loops_.vector_dim)
-      per_lane = e_.lane_numbers(e_.b.getInt64Ty(), c);
+    if (static_cast<int>(d) == loops_.vector_dim) per_lane = e_.lane_numbers(e_.b.getInt64Ty(), c);
   }
   for (const Access::Dynamic& dynamic : access.dynamic) {
     Value* at = value(dynamic.node, u);

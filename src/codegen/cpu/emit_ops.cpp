@@ -364,6 +364,10 @@ Value* emit_operation(Emit& e, const ExprNode& node, DType operand_type,
                       llvm::ArrayRef<Value*> operands) {
   Value* x = operands.size() > 0 ? operands[0] : nullptr;
   Value* y = operands.size() > 1 ? operands[1] : nullptr;
+  if (node.part > 0)
+    return e.call_per_lane(
+        "ullage_complex_" + std::string(info(node.op).name) + (node.part == 1 ? "_real" : "_imag"),
+        operands);
   switch (node.op) {
     case OpKind::select:
       return e.b.CreateSelect(x, y, operands[2]);
@@ -436,7 +440,7 @@ std::string unsupported(const Expr& expr, const std::vector<bool>& needed) {
     const ExprNode& node = expr.nodes[i];
     if (!compiled_dtype(node.dtype))
       return "elements of type " + std::string(name(node.dtype)) + " are not compiled yet";
-    if (node.kind != ExprNode::Kind::op) continue;
+    if (node.kind != ExprNode::Kind::op || node.part > 0) continue;
     std::string what = std::string(info(node.op).mnemonic) + " on " +
                        std::string(name(node.dtype)) + " is not compiled yet";
     DType operand = node.operands[0] >= 0 ? expr.nodes[static_cast<size_t>(node.operands[0])].dtype

@@ -191,8 +191,11 @@ class ScatterEmitter {
         std::vector<Value*> parameters(2 * roots_.size(), nullptr), targets;
         for (size_t k = 0; k < roots_.size(); ++k) {
           llvm::Type* element = e_.memory_type(dtype(k));
+          // Parts of complex numbers lie one after the other.
+          Value* at = e_.b.CreateAdd(place, e_.i64(nest_.outputs[k].store.affine.constant -
+                                                   nest_.outputs[0].store.affine.constant));
           targets.push_back(
-              e_.b.CreateGEP(element, values_->output_buffer(static_cast<int>(k)), place));
+              e_.b.CreateGEP(element, values_->output_buffer(static_cast<int>(k)), at));
           if (reads_target_[k])
             parameters[k] = from_memory(e_, e_.b.CreateLoad(element, targets[k]), dtype(k));
           Value* update = e_.b.CreateLoad(element, e_.b.CreateGEP(element, slots_[k], i));

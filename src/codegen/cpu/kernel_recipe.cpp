@@ -34,6 +34,7 @@ static void append_key(std::string& key, const LoopNest& nest) {
   append_key(key, nest.expr);
   for (const KernelOutput& output : nest.outputs) {
     append_key(key, output.node);
+    append_key(key, output.result);
     append_key(key, output.store);
   }
 }

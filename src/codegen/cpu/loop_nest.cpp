@@ -250,6 +250,7 @@ void append_key(std::string& key, const Expr& expr) {
     append_key(key, node.precision.exponent_bits);
     append_key(key, node.precision.mantissa_bits);
     for (int32_t operand : node.operands) append_key(key, operand);
+    key.push_back(static_cast<char>(node.part));
     append_key(key, node.input);
     append_key(key, node.guard);
     append_key(key, node.access);

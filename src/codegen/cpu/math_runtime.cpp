@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -67,6 +68,56 @@ double erf_inv(double y) {
   return std::copysign(x, y);
 }
 
+using Complex = std::complex<double>;
+
+// Functions of complex numbers that the library lacks or has less exactly.
+Complex log_plus_one(Complex z) {
+  // log|1 + z| by way of |1 + z|^2 - 1, so that small z keep their digits.
+  double x = z.real(), y = z.imag();
+  if (std::fabs(x) < 0.5 && std::fabs(y) < 0.5)
+    return {0.5 * std::log1p(x * (2 + x) + y * y), std::atan2(y, 1 + x)};
+  return std::log(Complex(1 + x, y));
+}
+Complex exp_minus_one(Complex z) {
+  double x = z.real(), y = z.imag(), half = std::sin(0.5 * y);
+  double real = std::expm1(x) * std::cos(y) - 2 * half * half;
+  return {real, y == 0 ? y : std::exp(x) * std::sin(y)};
+}
+Complex logistic(Complex z) {
+  return Complex(1) / (Complex(1) + std::exp(-z));
+}
+Complex cube_root(Complex z) {
+  if (z == Complex(0)) return z;
+  return std::polar(std::cbrt(std::abs(z)), std::arg(z) / 3);
+}
+Complex reciprocal_root(Complex z) {
+  return Complex(1) / std::sqrt(z);
+}
+
+// One row for each function of a complex number: its two parts, as functions of two reals.
+#define ULLAGE_COMPLEX_FUNCTIONS(row)                                                     \
+  row(log, std::log(z)) row(log_plus_one, log_plus_one(z))                                \
+      row(exponential_minus_one, exp_minus_one(z)) row(sqrt, std::sqrt(z))                \
+          row(rsqrt, reciprocal_root(z)) row(cbrt, cube_root(z)) row(tanh, std::tanh(z))  \
+              row(tan, std::tan(z)) row(sine, std::sin(z)) row(cosine, std::cos(z))       \
+                  row(logistic, logistic(z)) row(chlo_acos, std::acos(z))                 \
+                      row(chlo_acosh, std::acosh(z)) row(chlo_asin, std::asin(z))         \
+                          row(chlo_asinh, std::asinh(z)) row(chlo_atan, std::atan(z))     \
+                              row(chlo_atanh, std::atanh(z)) row(chlo_sinh, std::sinh(z)) \
+                                  row(chlo_cosh, std::cosh(z)) row(chlo_tan, std::tan(z))
+
+#define ULLAGE_COMPLEX_PARTS(name, expression)       \
+  double complex_##name##_real(double x, double y) { \
+    Complex z(x, y);                                 \
+    return (expression).real();                      \
+  }                                                  \
+  double complex_##name##_imag(double x, double y) { \
+    Complex z(x, y);                                 \
+    return (expression).imag();                      \
+  }
+ULLAGE_COMPLEX_FUNCTIONS(ULLAGE_COMPLEX_PARTS)
+#undef ULLAGE_COMPLEX_PARTS
+
 using Unary = double (*)(double);
 using Binary = double (*)(double, double);
 void* of(Unary function) {
@@ -117,7 +168,12 @@ void* runtime_symbol(const std::string& name) {
       {"memcpy",
        reinterpret_cast<void*>(static_cast<void* (*)(void*, const void*, size_t)>(::memcpy))},
       {"memset", reinterpret_cast<void*>(static_cast<void* (*)(void*, int, size_t)>(::memset))},
-      {"ullage_logistic", of(static_cast<Unary>(logistic))},
+#define ULLAGE_COMPLEX_ROWS(name, expression)                   \
+  {"ullage_complex_" #name "_real", of(complex_##name##_real)}, \
+      {"ullage_complex_" #name "_imag", of(complex_##name##_imag)},
+      ULLAGE_COMPLEX_FUNCTIONS(ULLAGE_COMPLEX_ROWS)
+#undef ULLAGE_COMPLEX_ROWS
+          {"ullage_logistic", of(static_cast<Unary>(logistic))},
       {"ullage_lgamma", of(static_cast<Unary>(log_gamma))},
       {"ullage_digamma", of(static_cast<Unary>(digamma))},
       {"ullage_erf_inv", of(static_cast<Unary>(erf_inv))},

@@ -1,0 +1,296 @@
+// Elementwise operations on complex numbers, as expressions of their real and imaginary parts.
+// Single precision goes by way of f64 where squares or quotients could overflow or cancel.
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "kernels/expr_builder.h"
+
+namespace ullage {
+
+void add_output(std::vector<KernelOutput>& outputs, DType dtype, int32_t result,
+                const std::vector<int32_t>& nodes, const Access& store) {
+  if (!is_complex(dtype)) {
+    // Alone, or among others of which some have parts.
+    bool counted = result != static_cast<int32_t>(outputs.size());
+    outputs.push_back({nodes[0], store, counted ? result : -1});
+    return;
+  }
+  for (int32_t part = 0; part < 2; ++part) {
+    Access at = store;
+    at.affine.constant = 2 * store.affine.constant + part;
+    for (int64_t& c : at.affine.coefficients) c *= 2;
+    for (Access::Dynamic& term : at.dynamic) term.stride *= 2;
+    outputs.push_back({nodes[static_cast<size_t>(part)], at, result});
+  }
+}
+
+std::vector<int32_t> ExprBuilder::evaluate_parts(Value* value, const IndexVector& index,
+                                                 int32_t guard) {
+  std::vector<int32_t> out;
+  for (int32_t part = 0; part < parts(value->type.dtype); ++part) {
+    std::optional<int32_t> node = evaluate(value, index, guard, part);
+    if (!node) return {};
+    out.push_back(*node);
+  }
+  return out;
+}
+
+namespace {
+
+// One element: of a real number the imaginary part is zero.
+struct Number {
+  int32_t re = -1, im = -1;
+};
+
+// Arithmetic on nodes of one real type.
+class Arithmetic {
+ public:
+  Arithmetic(Expr& expr, DType type) : expr_(expr), type_(type) {}
+
+  int32_t op(OpKind kind, int32_t a, int32_t b = -1, int32_t c = -1) const {
+    return node(kind, type_, a, b, c);
+  }
+  int32_t node(OpKind kind, DType dtype, int32_t a, int32_t b = -1, int32_t c = -1) const {
+    ExprNode out;
+    out.op = kind;
+    out.dtype = dtype;
+    out.operands = {a, b, c};
+    return expr_.add(out);
+  }
+  int32_t add(int32_t a, int32_t b) const { return op(OpKind::add, a, b); }
+  int32_t sub(int32_t a, int32_t b) const { return op(OpKind::subtract, a, b); }
+  int32_t mul(int32_t a, int32_t b) const { return op(OpKind::multiply, a, b); }
+  int32_t div(int32_t a, int32_t b) const { return op(OpKind::divide, a, b); }
+  int32_t choose(int32_t condition, int32_t a, int32_t b) const {
+    return op(OpKind::select, condition, a, b);
+  }
+  int32_t compare(CompareDirection direction, int32_t a, int32_t b) const {
+    ExprNode out;
+    out.op = OpKind::compare;
+    out.dtype = DType::i1;
+    out.direction = direction;
+    out.operands = {a, b, -1};
+    return expr_.add(out);
+  }
+  int32_t both(int32_t a, int32_t b) const { return node(OpKind::and_, DType::i1, a, b); }
+  int32_t constant(double value) const {
+    ExprNode out;
+    out.kind = ExprNode::Kind::constant;
+    out.dtype = type_;
+    if (type_ == DType::f64) {
+      std::memcpy(out.bits.data(), &value, sizeof value);
+    } else {
+      float narrow = static_cast<float>(value);
+      std::memcpy(out.bits.data(), &narrow, sizeof narrow);
+    }
+    return expr_.add(out);
+  }
+  int32_t to(int32_t a) const {
+    return expr_.nodes[static_cast<size_t>(a)].dtype == type_ ? a : op(OpKind::convert, a);
+  }
+  int32_t part_of(OpKind kind, Number z, uint8_t part) const {
+    ExprNode out;
+    out.op = kind;
+    out.dtype = type_;
+    out.operands = {z.re, z.im, -1};
+    out.part = part;
+    return expr_.add(out);
+  }
+
+  Number multiply(Number a, Number b) const {
+    return {sub(mul(a.re, b.re), mul(a.im, b.im)), add(mul(a.re, b.im), mul(a.im, b.re))};
+  }
+  // By Smith's method: the larger part of the divisor is divided by.
+  Number divide(Number a, Number b) const {
+    int32_t real_larger =
+        compare(CompareDirection::ge, op(OpKind::abs, b.re), op(OpKind::abs, b.im));
+    int32_t large = choose(real_larger, b.re, b.im), small = choose(real_larger, b.im, b.re);
+    int32_t ratio = div(small, large);
+    int32_t scale = add(large, mul(small, ratio));
+    int32_t x = choose(real_larger, add(a.re, mul(a.im, ratio)), add(mul(a.re, ratio), a.im));
+    int32_t y = choose(real_larger, sub(a.im, mul(a.re, ratio)), sub(mul(a.im, ratio), a.re));
+    return {div(x, scale), div(y, scale)};
+  }
+  Number exponential(Number z) const {
+    int32_t size = op(OpKind::exponential, z.re);
+    int32_t real = compare(CompareDirection::eq, z.im, constant(0));
+    return {choose(real, size, mul(size, op(OpKind::cosine, z.im))),
+            choose(real, z.im, mul(size, op(OpKind::sine, z.im)))};
+  }
+  // Scaled by the larger part.
+  int32_t modulus(Number z) const {
+    int32_t a = op(OpKind::abs, z.re), b = op(OpKind::abs, z.im);
+    int32_t large = op(OpKind::maximum, a, b), small = op(OpKind::minimum, a, b);
+    int32_t ratio = div(small, large);
+    int32_t scaled = mul(large, op(OpKind::sqrt, add(constant(1), mul(ratio, ratio))));
+    int32_t infinity = constant(HUGE_VAL);
+    int32_t infinite = node(OpKind::or_, DType::i1, compare(CompareDirection::eq, a, infinity),
+                            compare(CompareDirection::eq, b, infinity));
+    int32_t zero = compare(CompareDirection::eq, large, constant(0));
+    return choose(infinite, infinity, choose(zero, large, scaled));
+  }
+  // exp(y log x); 0 for x = 0, but 1 if y is 0 too.
+  Number power(Number x, Number y) const {
+    Number logarithm = {part_of(OpKind::log, x, 1), part_of(OpKind::log, x, 2)};
+    Number general = exponential(multiply(y, logarithm));
+    auto is_zero = [&](Number z) {
+      return both(compare(CompareDirection::eq, z.re, constant(0)),
+                  compare(CompareDirection::eq, z.im, constant(0)));
+    };
+    int32_t zero = is_zero(x);
+    int32_t at_zero = choose(is_zero(y), constant(1), constant(0));
+    return {choose(zero, at_zero, general.re), choose(zero, constant(0), general.im)};
+  }
+
+ private:
+  Expr& expr_;
+  DType type_;
+};
+
+// Functions that the runtime has, in double precision.
+bool has_runtime_function(OpKind kind) {
+  switch (kind) {
+    case OpKind::log:
+    case OpKind::log_plus_one:
+    case OpKind::exponential_minus_one:
+    case OpKind::sqrt:
+    case OpKind::rsqrt:
+    case OpKind::cbrt:
+    case OpKind::tanh:
+    case OpKind::tan:
+    case OpKind::sine:
+    case OpKind::cosine:
+    case OpKind::logistic:
+    case OpKind::chlo_acos:
+    case OpKind::chlo_acosh:
+    case OpKind::chlo_asin:
+    case OpKind::chlo_asinh:
+    case OpKind::chlo_atan:
+    case OpKind::chlo_atanh:
+    case OpKind::chlo_sinh:
+    case OpKind::chlo_cosh:
+    case OpKind::chlo_tan:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::optional<int32_t> ExprBuilder::eval_complex(Op* op, const IndexVector& index, int32_t guard,
+                                                 int32_t frame) {
+  int32_t wanted = is_complex(op->result()->type.dtype) ? part_ : 0;
+  bool failed = false;
+  auto part_of = [&](size_t i, int32_t part) -> int32_t {
+    Value* operand = op->operand(i);
+    int32_t saved = std::exchange(part_, part);
+    std::optional<int32_t> node = operand->type.rank() == 0 ? eval(operand, {}, guard, frame)
+                                                            : eval(operand, index, guard, frame);
+    part_ = saved;
+    failed |= !node;
+    return node.value_or(0);
+  };
+  DType narrow = DType::f32;
+  for (Value* operand : op->operands())
+    if (is_complex(operand->type.dtype)) narrow = real_part(operand->type.dtype);
+  if (is_complex(op->result()->type.dtype)) narrow = real_part(op->result()->type.dtype);
+  Arithmetic single(expr_, narrow), wide(expr_, DType::f64);
+  auto number = [&](size_t i) {
+    Number z;
+    z.re = part_of(i, 0);
+    z.im = is_complex(op->operand(i)->type.dtype) ? part_of(i, 1) : single.constant(0);
+    return z;
+  };
+  auto widened = [&](Number z) { return Number{wide.to(z.re), wide.to(z.im)}; };
+  auto pick = [&](const Arithmetic& type, Number z) { return type.to(wanted == 0 ? z.re : z.im); };
+  auto finished = [&](int32_t node) -> std::optional<int32_t> {
+    if (failed) return {};
+    return node;
+  };
+  auto part_by_part = [&]() -> std::optional<int32_t> {
+    int32_t a = part_of(0, wanted);
+    int32_t b = op->num_operands() > 1 ? part_of(1, wanted) : -1;
+    return failed ? std::nullopt : finished(single.op(op->kind, a, b));
+  };
+  switch (op->kind) {
+    case OpKind::real:
+      return finished(part_of(0, 0));
+    case OpKind::imag:
+      return finished(part_of(0, 1));
+    case OpKind::complex:
+      return finished(part_of(static_cast<size_t>(wanted), 0));
+    case OpKind::add:
+    case OpKind::subtract:
+    case OpKind::negate:
+      return part_by_part();
+    case OpKind::chlo_conj:
+      if (wanted == 1) {
+        int32_t imaginary = part_of(0, 1);
+        return failed ? std::nullopt : finished(single.op(OpKind::negate, imaginary));
+      }
+      return finished(part_of(0, 0));
+    case OpKind::select: {
+      int32_t condition = part_of(0, 0), a = part_of(1, wanted), b = part_of(2, wanted);
+      return failed ? std::nullopt : finished(single.choose(condition, a, b));
+    }
+    case OpKind::convert: {
+      DType to = real_part(op->result()->type.dtype);
+      Arithmetic target(expr_, to);
+      if (wanted == 1 && !is_complex(op->operand(0)->type.dtype)) return target.constant(0);
+      int32_t a = part_of(0, wanted);
+      return failed ? std::nullopt : finished(target.to(a));
+    }
+    default:
+      break;
+  }
+  std::vector<Number> z;
+  for (size_t i = 0; i < op->num_operands(); ++i) z.push_back(number(i));
+  if (failed) return {};
+  switch (op->kind) {
+    case OpKind::compare: {
+      CompareDirection direction = op->as<CompareAttributes>().direction;
+      if (direction != CompareDirection::eq && direction != CompareDirection::ne) return fail(op);
+      int32_t re = single.compare(direction, z[0].re, z[1].re),
+              im = single.compare(direction, z[0].im, z[1].im);
+      return single.node(direction == CompareDirection::eq ? OpKind::and_ : OpKind::or_, DType::i1,
+                         re, im);
+    }
+    case OpKind::maximum:
+    case OpKind::minimum: {  // in the order of the real parts, then of the imaginary ones
+      CompareDirection direction =
+          op->kind == OpKind::maximum ? CompareDirection::gt : CompareDirection::lt;
+      int32_t first =
+          single.choose(single.compare(CompareDirection::eq, z[0].re, z[1].re), z[0].im, z[0].re);
+      int32_t second =
+          single.choose(single.compare(CompareDirection::eq, z[0].re, z[1].re), z[1].im, z[1].re);
+      int32_t takes = single.compare(direction, first, second);
+      return single.choose(takes, wanted == 0 ? z[0].re : z[0].im, wanted == 0 ? z[1].re : z[1].im);
+    }
+    case OpKind::multiply:
+      return pick(single, single.multiply(z[0], z[1]));
+    case OpKind::chlo_square:
+      return pick(single, single.multiply(z[0], z[0]));
+    case OpKind::divide:
+      return pick(single, wide.divide(widened(z[0]), widened(z[1])));
+    case OpKind::abs:
+      return single.to(wide.modulus(widened(z[0])));
+    case OpKind::sign: {
+      Number w = widened(z[0]);
+      int32_t size = wide.modulus(w);
+      int32_t zero = wide.compare(CompareDirection::eq, size, wide.constant(0));
+      int32_t part = wanted == 0 ? w.re : w.im;
+      return single.to(wide.choose(zero, part, wide.div(part, size)));
+    }
+    case OpKind::exponential:
+      return pick(single, single.exponential(z[0]));
+    case OpKind::power:
+      return pick(single, wide.power(widened(z[0]), widened(z[1])));
+    default:
+      if (!has_runtime_function(op->kind)) return fail(op);
+      return single.to(wide.part_of(op->kind, widened(z[0]), static_cast<uint8_t>(wanted + 1)));
+  }
+}
+
+}  // namespace ullage
