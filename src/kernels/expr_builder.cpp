@@ -524,7 +524,8 @@ std::optional<int32_t> ExprBuilder::eval_update(Op* op, const IndexVector& index
   std::optional<int32_t> updated = eval(op->operand(1), inner, both(guard, inside), frame);
   std::optional<int32_t> before = eval(op->operand(0), index, guard, frame);
   if (!updated || !before) return {};
-  return op_node(OpKind::select, op->result()->type.dtype, {inside, *updated, *before});
+  return op_node(OpKind::select, real_part(op->result()->type.dtype),
+                 {inside, *updated, *before});
 }
 
 std::optional<int32_t> ExprBuilder::eval_gather(Op* op, const IndexVector& index, int32_t guard,
