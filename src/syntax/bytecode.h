@@ -32,8 +32,7 @@ inline bool is_bytecode(std::string_view content) {
   return content.starts_with(kBytecodeMagic);
 }
 
-// `file` is the name that diagnostics show. A program of an operation's portion only is never
-// given: it is all or a diagnostic.
+// `file` is the name that diagnostics show.
 Result<std::unique_ptr<Module>> read_bytecode(std::string_view bytes, std::string file);
 
 }  // namespace ullage

@@ -185,6 +185,8 @@ class BytecodeReader {
 
   // -- Texts (bytecode_text.cpp, bytecode_shardy.cpp)
   std::string read_text(uint32_t attribute);
+  size_t dictionary_size(Cursor& c);
+  std::string_view dictionary_key(Cursor& c, std::vector<std::string_view>& keys);
   std::string dictionary_text(Cursor& c);
   std::string literal_text(uint32_t attribute, uint32_t type);
   std::string result_accuracy_text(Cursor& c);

@@ -129,17 +129,6 @@ void append_list(std::string& out, const Literal& literal, size_t dim, int64_t& 
   out += ']';
 }
 
-// A name that needs no quotes.
-std::string key_text(std::string_view name) {
-  auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '.';
-  };
-  auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  bool bare = !name.empty() && plain(name[0]) && name[0] != '.' && name[0] != '$';
-  for (char c : name) bare = bare && (plain(c) || digit(c));
-  return bare ? std::string(name) : quote(name);
-}
-
 }  // namespace
 
 const std::string& BytecodeReader::text(uint32_t attribute) {
@@ -214,16 +203,36 @@ std::string BytecodeReader::literal_text(uint32_t attribute, uint32_t type) {
   return out + "> : " + type_text(type);
 }
 
+size_t BytecodeReader::dictionary_size(Cursor& c) {
+  const size_t at = c.offset();
+  const size_t count = c.count("the number of a dictionary's entries");
+  constexpr size_t kMost = 1000;
+  if (count > kMost) fail(at, fmt::format("this dictionary has more than {} attributes", kMost));
+  return count;
+}
+
+// The next name of a dictionary, which none of those before it may be.
+std::string_view BytecodeReader::dictionary_key(Cursor& c, std::vector<std::string_view>& keys) {
+  const size_t at = c.offset();
+  const uint32_t name = attribute_index(c, "the name of an entry");
+  if (failed()) return {};
+  std::string_view key = string(name, {"name", "a dictionary"});
+  if (std::find(keys.begin(), keys.end(), key) != keys.end())
+    fail(at, fmt::format("the attribute '{}' is given twice", key));
+  keys.push_back(key);
+  return key;
+}
+
 std::string BytecodeReader::dictionary_text(Cursor& c) {
   std::string out = "{";
-  const size_t count = c.count("the number of a dictionary's entries");
+  std::vector<std::string_view> keys;
+  const size_t count = dictionary_size(c);
   for (size_t i = 0; i < count && !failed(); ++i) {
-    const uint32_t name = attribute_index(c, "the name of an entry");
+    const std::string_view key = dictionary_key(c, keys);
     const uint32_t value = attribute_index(c, "the value of an entry");
     if (failed()) break;
-    const std::string_view key = string(name, {"name", "a dictionary"});
     const std::string& shown = text(value);
-    out += (i ? ", " : "") + key_text(key);
+    out += (i ? ", " : "") + attribute_name_text(key);
     if (shown != "unit") out += " = " + shown;
     if (!expand(key.size() + shown.size())) break;
   }
@@ -410,13 +419,13 @@ NamedAttributes BytecodeReader::kept(uint32_t dictionary, AttrOwner owner) {
   NamedAttributes out;
   std::optional<OpenAttr> opened = open(dictionary, AttrKind::dictionary, owner);
   if (!opened) return out;
-  const size_t count = opened->fields.count("the number of a dictionary's entries");
+  std::vector<std::string_view> keys;
+  const size_t count = dictionary_size(opened->fields);
   for (size_t i = 0; i < count && !failed(); ++i) {
-    const uint32_t name = attribute_index(opened->fields, "the name of an entry");
+    NamedAttribute entry;
+    entry.name = dictionary_key(opened->fields, keys);
     const uint32_t value = attribute_index(opened->fields, "the value of an entry");
     if (failed()) break;
-    NamedAttribute entry;
-    entry.name = string(name, {"name", "a dictionary"});
     const std::string& shown = text(value);
     if (shown != "unit") entry.text = shown;
     if (!expand(entry.text.size() + sizeof entry)) break;

@@ -245,4 +245,11 @@ std::string symbol_text(std::string_view name) {
   return "@" + (bare ? std::string(name) : quote(name));
 }
 
+std::string attribute_name_text(std::string_view name) {
+  bool bare = !name.empty() && is(name[0], kLetter) &&
+              std::all_of(name.begin(), name.end(),
+                          [](char c) { return is(c, kLetter | kDigit | kNamePunctuation); });
+  return bare ? std::string(name) : quote(name);
+}
+
 }  // namespace ullage::syntax

@@ -89,5 +89,7 @@ std::string unescape(std::string_view quoted);
 std::string quote(std::string_view text);
 // @name, or @"name" where the name needs quotes.
 std::string symbol_text(std::string_view name);
+// The name of an attribute, with quotes where it needs them.
+std::string attribute_name_text(std::string_view name);
 
 }  // namespace ullage::syntax

@@ -52,10 +52,11 @@ void Printer::dictionary(const Op& op, const std::vector<PrintedAttribute>& attr
     parts.push_back(attribute.text.empty()
                         ? std::string(attribute.name)
                         : fmt::format("{} = {}", attribute.name, attribute.text));
-  for (const NamedAttribute& attribute : op.extra)
-    parts.push_back(attribute.text.empty()
-                        ? attribute.name
-                        : fmt::format("{} = {}", attribute.name, attribute.text));
+  for (const NamedAttribute& attribute : op.extra) {
+    std::string name = attribute_name_text(attribute.name);
+    parts.push_back(attribute.text.empty() ? std::move(name)
+                                           : fmt::format("{} = {}", name, attribute.text));
+  }
   if (!parts.empty()) out_ += fmt::format(" {{{}}}", fmt::join(parts, ", "));
 }
 

@@ -209,7 +209,7 @@ void Printer::named_attributes(const NamedAttributes& attributes) {
   out_ += " {";
   for (size_t i = 0; i < attributes.size(); ++i) {
     if (i) out_ += ", ";
-    out_ += attributes[i].name;
+    out_ += attribute_name_text(attributes[i].name);
     if (!attributes[i].text.empty()) out_ += " = " + attributes[i].text;
   }
   out_ += '}';

@@ -349,6 +349,15 @@ TEST(BytecodeWrong, IsReportedWithItsPlace) {
              {t}, t, {b.op("vhlo.negate_v1", {.operands = {0}, .results = {t}, .location = self})},
              2, 1);
        }},
+      {"the attribute 'x.y' is given twice",
+       [](auto& b, uint32_t t) {
+         const uint32_t name = b.builtin_string("x.y"), unit = b.builtin({7});
+         const uint32_t twice = b.builtin({1, 2, name, unit, name, unit});
+         return b.program(
+             {t}, t,
+             {b.op("vhlo.negate_v1", {.operands = {0}, .results = {t}, .attributes = twice})}, 2,
+             1);
+       }},
       {"this module has no function",
        [](auto& b, uint32_t) {
          const uint32_t mesh = b.attribute("sdy", varints({2, 0, 0}));

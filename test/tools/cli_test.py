@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of the `ullage` command: exit codes, messages, JSON keys. ULLAGE names the binary."""
+import base64
 import json
 import os
 import subprocess
@@ -49,6 +50,23 @@ def check_module(name, expected):
   }}
 }}
 """
+
+
+# module @twice: main(%arg0: tensor<4xf32> {jax.buffer_donor = true}) adds its argument to itself.
+TWICE = base64.b64decode("""
+    TUzvUg1TdGFibGVITE9fdjEuMTMuMAABGQUBBQkBAwsDBw8TFwM1HwcBDwsLExMTExMDEQ8TCwsLCwsLAwcTFwcCawUNBQ8XAQMDFwED
+    IxcBA1EXAQUPFwEHBQMDEQ0DExUdEQUDIwMDAR0THRUpAxEFEQMBAwEJBE0FAVAFAQcEPQMBBQNQBwMHBCkDBQsDAwkABQYLAwEFAQEH
+    BA0DAwYDAQUBAL0XDwsjDQUVDxEPCxFidWlsdGluAHZobG8AbW9kdWxlAGZ1bmNfdjEAYWRkX3YxAHJldHVybl92MQAtAHR3aWNlAGph
+    eC5idWZmZXJfZG9ub3IAbWFpbgBwdWJsaWMACBUFBQcBCw8XGRsd
+""")
+# module @check: main() expects [1, 2] + [1, 2] to be [2, 4].
+SUM_CHECK = base64.b64decode("""
+    TUzvUg1TdGFibGVITE9fdjEuMTMuMAABHQUBBQ0BAwsDCw8TFxsfAz0nBwETCwsTExMTExMTAxULCwsLLy8LCwsLAwcTDwcCnQURBRMX
+    AQMDFwEDIxcBBQ8XAQcPFwEJDxcBCwUXAQ0FAwEjAx0VHRcfAREBAAAAAgAAAB8BEQIAAAAEAAAACwMdGR0bBQMpAwkFEQEBGwRnBQFQ
+    BQEHBFcDAQUFUAcDBwRDAwcVA0IJBQMBA0ILBwMBBwYNAwEFAQEJRA8JBQUDCwARBgMBBQEA+R0hAw8LDQUVHw8RGQ8LEWJ1aWx0aW4A
+    dmhsbwBtb2R1bGUAY29uc3RhbnRfdjEAZnVuY192MQBhZGRfdjEAY3VzdG9tX2NhbGxfdjEAcmV0dXJuX3YxAC0AY2hlY2sAbWFpbgBw
+    dWJsaWMAAGNoZWNrLmV4cGVjdF9lcQAILwsFBwELExUTFxkDGwMdER8hIxMlExMT
+""")
 
 
 class Cli(unittest.TestCase):
@@ -320,6 +338,40 @@ class Opt(Cli):
         program = self.write("p.mlir", PROGRAM)
         self.expect(1, "opt", program, "--to=moon", stderr="moon")
         self.expect(1, "opt", program, "--passes=moon", stderr="moon")
+
+
+
+class Bytecode(Cli):
+    """Artifacts are known by their first bytes, whatever the file is called."""
+
+    def piped(self, code, content, *arguments):
+        result = subprocess.run([ULLAGE, *arguments], input=content, capture_output=True, check=False, timeout=300,
+                                cwd=self.folder.name)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return (result.stdout + result.stderr).decode()
+
+    def test_every_verb(self):
+        case = {"name": "twice", "inputs": [{"shape": [4], "dtype": "f32", "fill": "const", "value": 3}],
+                "outputs": [{"name": "y", "shape": [4], "dtype": "f32", "sum": 24, "sumsq": 144, "absmax": 6,
+                             "tol_abs": 1e-6, "tol_sum": 1e-6, "tol_sumsq": 1e-6,
+                             "sample": {"stride": 1, "values": [6] * 4}}]}
+        case = self.write("case.json", case)
+        for name in ("twice.mlirbc", "twice", "twice.mlir"):
+            path = self.write(name, TWICE)
+            self.expect(0, "run", path, "--case", case)
+            self.assertEqual(self.expect_json(0, "plan", path, "--json")["argument_bytes"], 16)
+            self.expect(0, "opt", path, stdout="%0 = stablehlo.add %arg0, %arg0 : tensor<4xf32>")
+        self.expect(0, "check", self.write("check.mlirbc", SUM_CHECK), stdout="1 passed, 0 failed\n")
+
+    def test_standard_input(self):
+        self.assertIn("module @twice", self.piped(0, TWICE, "opt", "-"))
+        self.assertIn("planned peak", self.piped(0, TWICE, "plan", "-"))
+        self.assertIn("1 passed, 0 failed", self.piped(0, SUM_CHECK, "check", "-"))
+
+    def test_damage_is_reported_with_its_place(self):
+        for cut in (5, 66, 200, len(TWICE) - 1):
+            for verb in ("run", "plan", "opt", "check"):
+                self.assertIn("<stdin>: error: byte ", self.piped(1, TWICE[:cut], verb, "-"))
 
 
 if __name__ == "__main__":
