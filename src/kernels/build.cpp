@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "kernels/expr_builder.h"
+#include "kernels/library.h"
 #include "kernels/region_analysis.h"
 #include "kernels/scatter.h"
 #include "kernels/window.h"
@@ -161,6 +162,7 @@ class GraphBuilder {
       default:
         break;
     }
+    if (const LibraryOperation* library = library_operation(*op)) return emit_library(op, *library);
     if (!is_fusible(module_, *op)) return unsupported(op);
     for (Value* value : op->results())
       if (analysis_.stored.contains(value)) {
@@ -501,6 +503,23 @@ class GraphBuilder {
     }
     if (outside) return unsupported(op, "its region reads a value from outside");
     return Ok{};
+  }
+
+  Status emit_library(Op* op, const LibraryOperation& library) {
+    std::vector<Value*> values = op->operands();
+    values.insert(values.end(), op->results().begin(), op->results().end());
+    for (Value* value : values)
+      if (!value->type.is_tensor() || !value->type.is_static() || value->type.quantized)
+        return unsupported(op, "types like " + to_string(value->type));
+    if (std::string why = library.refusal(*op); !why.empty()) return unsupported(op, why);
+    LibraryKernel kernel;
+    kernel.name = std::string(library.name);
+    kernel.op = op;
+    if (op->num_regions() > 0) {
+      Status status = region_body(op, op->nested(0), kernel.body, kernel.body_results);
+      if (!status) return status;
+    }
+    return emit_whole(op, std::move(kernel), std::string(library.name));
   }
 
   Status emit_dot(Op* op, Value* result) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "kernels/build.h"
+#include "kernels/library.h"
 #include "kernels/reduction.h"
 
 namespace ullage {
@@ -157,6 +158,11 @@ void finish_kernel(Kernel& kernel, const KernelGraph& graph, const Target& targe
       kernel.flops = std::max(kernel.flops, flops);
       kernel.bytes_moved = std::max(kernel.bytes_moved, bytes);
     }
+  } else if (const LibraryKernel* call = kernel.get<LibraryKernel>()) {
+    const LibraryOperation& library = *library_operation(*call->op);
+    auto scratch = library.scratch_bytes ? library.scratch_bytes : target.convolution_scratch;
+    if (scratch) kernel.scratch_bytes = scratch(*call, target.threads);
+    kernel.flops = library.operations(*call);
   } else if (kernel.get<BarrierKernel>()) {
     kernel.bytes_moved = 0;
   }
@@ -164,7 +170,9 @@ void finish_kernel(Kernel& kernel, const KernelGraph& graph, const Target& targe
 
 double seconds(const Kernel& kernel, const Target& target) {
   if (kernel.get<BarrierKernel>()) return 0;
-  bool is_product = kernel.get<DotKernel>() || kernel.get<WhileKernel>();
+  const LibraryKernel* library = kernel.get<LibraryKernel>();
+  bool is_product = kernel.get<DotKernel>() || kernel.get<WhileKernel>() ||
+                    (library && library_operation(*library->op)->is_product);
   double arithmetic =
       kernel.flops / (is_product ? target.flops_per_second : target.vector_ops_per_second);
   return target.kernel_seconds + std::max(arithmetic, kernel.bytes_moved / target.bytes_per_second);

@@ -144,9 +144,13 @@ struct ScanKernel {
   LoopKernel::Reduction reduction;
 };
 
+// An operation that has a kernel of its own; kernels/library.h lists them.
 struct LibraryKernel {
   std::string name;  // "sort", "fft", ...
-  Op* op = nullptr;  // attributes and regions
+  Op* op = nullptr;  // attributes and operand types
+  // The operation's region, if it has one: parameters are the region's arguments.
+  Expr body;
+  std::vector<int32_t> body_results;
 };
 
 struct Kernel {
@@ -197,6 +201,7 @@ struct Target {
   double bytes_per_second = 3e10;       // streaming, all threads
   double kernel_seconds = 2e-6;         // fixed cost of starting one
   int64_t (*dot_scratch)(const DotKernel& dot, int threads) = nullptr;  // bytes; null: none
+  int64_t (*convolution_scratch)(const LibraryKernel& kernel, int threads) = nullptr;
 };
 
 double seconds(const Kernel& kernel, const Target& target);

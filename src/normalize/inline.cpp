@@ -107,6 +107,21 @@ Status inline_calls(Module& module, const NormalizeOptions& options) {
   return Ok{};
 }
 
+// A composite that is an operation of its own by another name, and so keeps its meaning.
+static bool becomes_operation(Op* op) {
+  const auto& composite = op->as<CompositeAttributes>();
+  if (composite.name != "chlo.top_k" || op->num_operands() != 1 || op->num_results() != 2 ||
+      op->result(0)->type.shape.empty() || op->result(1)->type.dtype != DType::i32)
+    return false;
+  TopKAttributes top_k;
+  top_k.k = op->result(0)->type.shape.back();
+  top_k.largest = composite.composite_attributes.find("largest = false") == std::string::npos;
+  op->kind = OpKind::chlo_top_k;
+  op->attributes = top_k;
+  op->extra.clear();
+  return true;
+}
+
 Status expand_composites(Module& module, const NormalizeOptions& options) {
   for (const auto& function : module.functions) {
     if (options.leaves(*function)) continue;
@@ -115,6 +130,7 @@ Status expand_composites(Module& module, const NormalizeOptions& options) {
       if (op->kind == OpKind::composite) composites.push_back(op);
     });
     for (Op* op : composites) {
+      if (becomes_operation(op)) continue;
       op->kind = OpKind::call;
       op->attributes = CallAttributes{op->as<CompositeAttributes>().decomposition};
       op->extra.clear();

@@ -49,6 +49,27 @@ TEST(Normalize, InlinesCallsButNotPointwiseFunctions) {
   EXPECT_EQ(module->find("product"), nullptr);
 }
 
+TEST(Normalize, TopKStaysOneOperation) {
+  auto module = normalized(R"(
+    func.func public @main(%x: tensor<4x8xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>) {
+      %0:2 = stablehlo.composite "chlo.top_k" %x {composite_attributes = {k = 3 : i64, largest = true}, decomposition = @parts} : (tensor<4x8xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>)
+      return %0#0, %0#1 : tensor<4x3xf32>, tensor<4x3xi32>
+    }
+    func.func private @parts(%x: tensor<4x8xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>) {
+      %0 = stablehlo.iota dim = 1 : tensor<4x8xi32>
+      %1:2 = "stablehlo.sort"(%x, %0) <{dimension = 1 : i64, is_stable = true}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+        %2 = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      }) : (tensor<4x8xf32>, tensor<4x8xi32>) -> (tensor<4x8xf32>, tensor<4x8xi32>)
+      %3 = stablehlo.slice %1#0 [0:4, 0:3] : (tensor<4x8xf32>) -> tensor<4x3xf32>
+      %4 = stablehlo.slice %1#1 [0:4, 0:3] : (tensor<4x8xi32>) -> tensor<4x3xi32>
+      return %3, %4 : tensor<4x3xf32>, tensor<4x3xi32>
+    })");
+  EXPECT_EQ(count(*module, OpKind::chlo_top_k), 1);
+  EXPECT_EQ(count(*module, OpKind::sort), 0);
+}
+
 TEST(Normalize, UnrollsTinyPointwiseLoops) {
   auto module = normalized(R"(
     func.func public @main(%x: tensor<64xui32>) -> tensor<64xui32> {

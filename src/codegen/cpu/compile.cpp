@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "codegen/cpu/convolution_plan.h"
 #include "codegen/cpu/dot_plan.h"
 #include "codegen/cpu/jit.h"
 #include "codegen/cpu/kernel_recipe.h"
@@ -126,6 +127,7 @@ Target cpu_target(int threads) {
   target.bytes_per_second = 1.5e10 * (1 + 0.8 * (threads - 1));
   target.kernel_seconds = 1e-6;
   target.dot_scratch = dot_scratch_bytes;
+  target.convolution_scratch = convolution_scratch_bytes;
   return target;
 }
 

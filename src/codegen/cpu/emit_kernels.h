@@ -114,6 +114,20 @@ struct ScanCode {
 void emit_scan(llvm::Module& module, const Host& host, const std::string& name,
                const ScanCode& code);
 
+// Merges the runs from[begin, middle) and from[middle, end) of positions into to[begin, end); the
+// element at a position of operand i is buffers[i][base + position * stride]. Equal elements keep
+// their order.
+using MergeFunction = void (*)(std::byte* const* buffers, int64_t base, int64_t stride,
+                               const uint32_t* from, uint32_t* to, int64_t begin, int64_t middle,
+                               int64_t end);
+struct MergeCode {
+  std::vector<DType> operands;
+  Expr body;  // parameter 2i is the left element of operand i, 2i + 1 the right one
+  int32_t result = -1;
+};
+void emit_merge(llvm::Module& module, const Host& host, const std::string& name,
+                const MergeCode& code);
+
 // A reduction over the box; `continues` != 0 starts from what the outputs hold instead of the
 // initial values.
 using ReductionFunction = void (*)(std::byte* const* buffers, const int64_t* lower,

@@ -7,6 +7,7 @@
 #include "codegen/cpu/compiled_scan.h"
 #include "codegen/cpu/compiled_scatter.h"
 #include "codegen/cpu/emit_kernels.h"
+#include "codegen/cpu/library_kernels.h"
 #include "codegen/cpu/loop_nest.h"
 
 namespace ullage {
@@ -199,8 +200,7 @@ Result<KernelRecipe> kernel_recipe(const Kernel& kernel, const KernelGraph& grap
   if (const auto* scatter = kernel.get<ScatterKernel>())
     return scatter_recipe(kernel, *scatter, graph);
   if (const auto* rng = kernel.get<RngKernel>()) return rng_recipe(kernel, *rng, graph);
-  if (const auto* library = kernel.get<LibraryKernel>())
-    return refuse(kernel, "library operation " + library->name + " is not compiled yet");
+  if (const auto* library = kernel.get<LibraryKernel>()) return library_recipe(kernel, *library);
   return refuse(kernel, "this kind of kernel is not compiled yet");
 }
 

@@ -10,3 +10,7 @@ target_include_directories(ullage_codegen_cpu SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS
 separate_arguments(llvm_definitions NATIVE_COMMAND ${LLVM_DEFINITIONS})
 target_compile_definitions(ullage_codegen_cpu PRIVATE ${llvm_definitions})
 target_link_libraries(ullage_codegen_cpu PRIVATE LLVM)
+
+# LAPACK: OpenBLAS, serial, because threads are Ullage's own.
+find_library(ULLAGE_OPENBLAS openblas PATH_SUFFIXES openblas-serial REQUIRED)
+target_link_libraries(ullage_codegen_cpu PRIVATE ${ULLAGE_OPENBLAS})

@@ -1,0 +1,53 @@
+// The arithmetic of Fourier transforms, once per instruction set: fft_code_impl.h holds the source,
+// fft_avx512.cpp, fft_avx2.cpp and fft_baseline.cpp compile it. Real and imaginary parts are in
+// planes of their own. Nothing is fused, so all of them give the same bits. Called by
+// library_fft.cpp.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace ullage {
+
+// One step of a transform of `n` elements that are `lanes` apart: radix `factor`, after steps that
+// have taken apart n / (factor * rest).
+template <typename T>
+struct FftStep {
+  int factor = 2;
+  int64_t rest = 1;         // elements left per factor after this step
+  int64_t stride = 1;       // product of the factors before
+  std::vector<T> twiddles;  // (factor - 1) rows of `rest` real parts, then as many imaginary ones
+  std::vector<T> roots;     // of unity of order `factor`: real parts, then imaginary ones
+};
+
+template <typename T>
+struct FftPlanes {
+  T* re = nullptr;
+  T* im = nullptr;
+};
+
+template <typename T>
+struct FftTransform {
+  std::vector<FftStep<T>> steps;
+};
+
+struct FftCode {
+  // Forward transform of `lanes` interleaved lines: element i of line l at [i * lanes + l]. Returns
+  // which of the two has the result.
+  FftPlanes<float> (*transform_f32)(const FftTransform<float>&, int64_t lanes,
+                                    FftPlanes<float> data, FftPlanes<float> other);
+  FftPlanes<double> (*transform_f64)(const FftTransform<double>&, int64_t lanes,
+                                     FftPlanes<double> data, FftPlanes<double> other);
+};
+
+const FftCode& fft_code();
+
+const FftCode& fft_code_baseline();
+#if defined(__x86_64__)
+const FftCode& fft_code_avx2();
+const FftCode& fft_code_avx512();
+#endif
+
+}  // namespace ullage

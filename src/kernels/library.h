@@ -1,0 +1,30 @@
+// Operations that are no loop nest and that code generation has whole kernels for: what they are
+// called, why a particular one is refused, the scratch it needs and what it costs. A table, so that
+// building kernels and planning them need no code generator. Read by kernels/build.cpp and
+// kernels/finish.cpp; the kernels themselves are codegen/cpu/library_*.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kernels/kernel_graph.h"
+
+namespace ullage {
+
+struct LibraryOperation {
+  std::string_view name;  // of the kernel: "sort"
+  // Why this operation is not computed; empty if it is. Types have been verified.
+  std::string (*refusal)(const Op& op) = nullptr;
+  // While the kernel runs on a pool of `threads`, shared out by shape. Null where it depends on the
+  // machine: then the Target says it.
+  int64_t (*scratch_bytes)(const LibraryKernel& kernel, int threads) = nullptr;
+  // Elementary operations, in the currency of Kernel::flops.
+  double (*operations)(const LibraryKernel& kernel) = nullptr;
+  bool is_product = false;  // they are multiply-adds at the rate of matrix products
+};
+
+// The row of an operation; null when it has no library kernel.
+const LibraryOperation* library_operation(const Op& op);
+
+}  // namespace ullage
