@@ -53,7 +53,7 @@ struct LapackPlan {
   // Elements of the work arrays: of dtype, of its real type, integers; and where they are.
   int64_t work = 0, real_work = 0, integer_work = 0;
   int64_t work_offset = 0, real_work_offset = 0, integer_work_offset = 0;
-  int64_t worker_bytes = 0;
+  int64_t worker_bytes = 0;  // scratch of one matrix
   double operations = 0;
 };
 

@@ -46,8 +46,8 @@ std::string refuse_lapack(const Op& op) {
   return plan_lapack(op).refusal;
 }
 
-int64_t lapack_scratch(const LibraryKernel& kernel, int threads) {
-  return plan_lapack(*kernel.op).plan->worker_bytes * threads;
+int64_t lapack_scratch(const LibraryKernel& kernel, int) {
+  return plan_lapack(*kernel.op).plan->worker_bytes;
 }
 
 double lapack_operations(const LibraryKernel& kernel) {

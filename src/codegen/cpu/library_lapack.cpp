@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <mutex>
 
 #include "codegen/cpu/lapack.h"
 #include "codegen/cpu/library_kernels.h"
@@ -242,13 +243,11 @@ class CompiledLapack : public CompiledKernel {
  public:
   explicit CompiledLapack(LapackPlan plan) : plan_(std::move(plan)) {}
 
-  void run(const KernelCall& call, ThreadPool& pool) const override {
-    int64_t grain = std::max<int64_t>(1, static_cast<int64_t>(1e5 / (plan_.operations + 1)));
-    pool.parallel_for((plan_.batch + grain - 1) / grain, [&](int64_t task, int worker) {
-      std::byte* scratch = call.scratch + worker * plan_.worker_bytes;
-      for (int64_t b = task * grain; b < std::min(plan_.batch, (task + 1) * grain); ++b)
-        run_one(call, b, scratch);
-    });
+  void run(const KernelCall& call, ThreadPool&) const override {
+    // The serial library is built without locks: two calls at a time would share its buffers.
+    static std::mutex one_at_a_time;
+    std::lock_guard lock(one_at_a_time);
+    for (int64_t b = 0; b < plan_.batch; ++b) run_one(call, b, call.scratch);
   }
 
  private:
