@@ -27,10 +27,10 @@ Value* make_reshape(Function& function, Value* value, std::vector<int64_t> shape
 
 // concatenate(update(slice 0 of x), update(slice 1 of x), ...) along the first dimension is x with
 // those updates; slices may also come back as they were.
-void restack(Function& function, Op* whole) {
-  if (whole->as<DimAttributes>().dim != 0 || whole->num_operands() < 2) return;
+bool restack(Function& function, Op* whole) {
+  if (whole->as<DimAttributes>().dim != 0 || whole->num_operands() < 2) return false;
   const std::vector<int64_t>& shape = whole->result()->type.shape;
-  if (static_cast<int64_t>(whole->num_operands()) != shape[0]) return;
+  if (static_cast<int64_t>(whole->num_operands()) != shape[0]) return false;
   Value* stack = nullptr;
   std::vector<Op*> updates;  // null for a slice that is not updated
   for (size_t k = 0; k < whole->num_operands(); ++k) {
@@ -39,15 +39,15 @@ void restack(Function& function, Op* whole) {
         part->op() && part->op()->kind == OpKind::dynamic_update_slice ? part->op() : nullptr;
     if (update && (update->region() != whole->region() || !update->operand(0)->has_one_use() ||
                    update->result()->type.shape.size() + 1 != shape.size()))
-      return;
+      return false;
     Op* slice = (update ? through_reshape(update->operand(0)) : part)->op();
     if (!slice || slice->kind != OpKind::slice || slice->operand(0)->type.shape != shape ||
         (stack && slice->operand(0) != stack))
-      return;
+      return false;
     const auto& range = slice->as<SliceAttributes>();
     if (range.start[0] != static_cast<int64_t>(k) || slice->result()->type.shape[0] != 1 ||
         !std::equal(shape.begin() + 1, shape.end(), slice->result()->type.shape.begin() + 1))
-      return;
+      return false;
     stack = slice->operand(0);
     updates.push_back(update);
   }
@@ -56,13 +56,13 @@ void restack(Function& function, Op* whole) {
   Op* last = nullptr;
   for (Op* update : updates)
     if (update && (!last || comes_before(last, update))) last = update;
-  if (!last) return;
+  if (!last) return false;
   Op* before = last->next();
   for (Op* update : updates)
     if (update)
       for (Op* reader : update->result()->users()) {
         const Op* outer = containing(reader, *whole->region());
-        if (!outer || comes_before(outer, last)) return;
+        if (!outer || comes_before(outer, last)) return false;
       }
   Value* now = stack;
   for (size_t k = 0; k < updates.size(); ++k) {
@@ -106,6 +106,7 @@ void restack(Function& function, Op* whole) {
         make_reshape(function, slice->result(), update->result()->type.shape, before));
   }
   whole->erase();
+  return true;
 }
 
 class Stacks {
@@ -113,14 +114,19 @@ class Stacks {
   Stacks(Function& function, Op* loop, const CountedLoop& counted)
       : function_(function), loop_(loop), counted_(counted), body_(loop->nested(1)) {}
 
-  void run() {
+  bool run() {
+    bool changed = false;
     for (size_t i = 0; i < loop_->num_operands(); ++i) {
       Op* write = stack_writer(*loop_, counted_, i);
       if (!write) continue;
       write->move_before(body_.terminator());
-      if (Value* consumed = find_consumed(i, *write)) take_over(i, consumed);
-      update_within(i, *write);
+      if (Value* consumed = find_consumed(i, *write)) {
+        take_over(i, consumed);
+        changed = true;
+      }
+      changed |= update_within(i, *write);
     }
+    return changed;
   }
 
  private:
@@ -174,23 +180,24 @@ class Stacks {
 
   // write(stack, update(read(stack, index), part, starts), index) becomes
   // write(stack, part, index and starts); who reads the updated slice reads it there.
-  void update_within(size_t i, Op& write) {
+  bool update_within(size_t i, Op& write) {
     Value* stack = body_.argument(i);
     Op* update = through_reshape(write.operand(1))->op();
     if (!update || update->kind != OpKind::dynamic_update_slice || update->region() != &body_)
-      return;
+      return false;
     Value* old = update->operand(0);
     Op* read = through_reshape(old)->op();
     if (!read || read->kind != OpKind::dynamic_slice || read->operand(0) != stack ||
         !old->has_one_use() || stack->num_uses() != 2)
-      return;
+      return false;
     Value* index = slice_index(*read);
-    if (!index || !same_index(index, slice_index(write)) || !read->result()->has_one_use()) return;
+    if (!index || !same_index(index, slice_index(write)) || !read->result()->has_one_use())
+      return false;
     const Type& slice = update->result()->type;
     if (slice.shape.size() + 1 != stack->type.shape.size() ||
         !std::equal(slice.shape.begin(), slice.shape.end(), stack->type.shape.begin() + 1) ||
         !(update->operand(2)->type == index->type))
-      return;
+      return false;
 
     Op* before = update->next();
     Value* part = update->operand(1);
@@ -215,6 +222,7 @@ class Stacks {
                                    update->location, 0, before);
     update->result()->replace_all_uses_with(lowered->result());
     update->erase();
+    return true;
   }
 
   Function& function_;
@@ -246,16 +254,13 @@ Status update_stacks_in_place(Module& module, const NormalizeOptions& options) {
       if (op->kind == OpKind::while_) loops.push_back(op);
       if (op->kind == OpKind::concatenate) stacked.push_back(op);
     });
-    for (Op* op : stacked) restack(*function, op);
-    if (loops.empty()) {
-      remove_dead_ops(module, *function);
-      continue;
-    }
-    inline_slices(module, *function);
+    bool changed = false;
+    for (Op* op : stacked) changed |= restack(*function, op);
+    if (!loops.empty()) inline_slices(module, *function);
     for (Op* loop : loops)
       if (std::optional<CountedLoop> counted = counted_loop(*loop))
-        Stacks(*function, loop, *counted).run();
-    remove_dead_ops(module, *function);
+        changed |= Stacks(*function, loop, *counted).run();
+    if (changed) remove_dead_ops(module, *function);
   }
   return Ok{};
 }
