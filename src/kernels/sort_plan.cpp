@@ -348,7 +348,7 @@ TopKPlan plan_top_k(const Op& op, int threads) {
   plan.k = op.as<TopKAttributes>().k;
   plan.candidate_bytes = storage_bytes(type.dtype) <= 4 ? 8 : 16;
   // A search keeps the best k and room to collect as many again before it looks for them anew.
-  plan.capacity = std::min(plan.extent, std::max<int64_t>(2 * plan.k, plan.k + 1024));
+  plan.capacity = std::min(plan.extent, std::max<int64_t>(2 * plan.k, plan.k + 48));
   if (plan.extent > kSliceAlone)
     plan.pieces =
         std::clamp<int64_t>(plan.extent / std::max(kSliceAlone, 8 * plan.k), 1, kMaxSortChunks);

@@ -9,6 +9,12 @@
 #pragma GCC optimize("O3")
 #endif
 
+namespace ullage {
+namespace {
+constexpr int kFftVectorBytes = 32;
+}
+}  // namespace ullage
+
 #include "codegen/cpu/fft_code_impl.h"
 
 #if defined(__clang__)

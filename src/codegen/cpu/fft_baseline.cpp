@@ -5,6 +5,12 @@
 #pragma GCC optimize("O3")
 #endif
 
+namespace ullage {
+namespace {
+constexpr int kFftVectorBytes = 16;
+}
+}  // namespace ullage
+
 #include "codegen/cpu/fft_code_impl.h"
 
 namespace ullage {

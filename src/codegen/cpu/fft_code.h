@@ -33,13 +33,27 @@ struct FftTransform {
   std::vector<FftStep<T>> steps;
 };
 
-struct FftCode {
+template <typename T>
+struct FftOperations {
   // Forward transform of `lanes` interleaved lines: element i of line l at [i * lanes + l]. Returns
   // which of the two has the result.
-  FftPlanes<float> (*transform_f32)(const FftTransform<float>&, int64_t lanes,
-                                    FftPlanes<float> data, FftPlanes<float> other);
-  FftPlanes<double> (*transform_f64)(const FftTransform<double>&, int64_t lanes,
-                                     FftPlanes<double> data, FftPlanes<double> other);
+  FftPlanes<T> (*transform)(const FftTransform<T>& plan, int64_t lanes, FftPlanes<T> data,
+                            FftPlanes<T> other);
+  // Complex elements one after another, to planes and back.
+  void (*split)(const T* from, FftPlanes<T> to, int64_t count);
+  void (*join)(FftPlanes<T> from, T* to, int64_t count, T scale);
+  // data[k] *= by[k]
+  void (*multiply)(FftPlanes<T> data, const T* re, const T* im, int64_t count);
+  // The spectrum of 2 * length real elements from that of the complex elements they make, two by
+  // two, and back (times 2 * length); roots[k] = exp(-2 pi i k / (2 * length)).
+  void (*to_real_spectrum)(FftPlanes<T> z, const T* re, const T* im, int64_t length, T* out);
+  void (*from_real_spectrum)(const T* spectrum, const T* re, const T* im, int64_t length,
+                             FftPlanes<T> z);
+};
+
+struct FftCode {
+  FftOperations<float> f32;
+  FftOperations<double> f64;
 };
 
 const FftCode& fft_code();

@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstring>
 
+#include "codegen/cpu/clones.h"
 #include "codegen/cpu/convolution_plan.h"
 #include "codegen/cpu/library_kernels.h"
 #include "runtime/thread_pool.h"
@@ -400,12 +401,6 @@ void store_sums(void* opaque, int64_t batch, int64_t m0, int64_t m1, int64_t n0,
   }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
-#define ULLAGE_CLONES __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
-#else
-#define ULLAGE_CLONES
-#endif
-
 ULLAGE_CLONES void add_products(float* __restrict sums, const float* __restrict x,
                                 const float* __restrict w, int64_t count) {
   for (int64_t i = 0; i < count; ++i) sums[i] += x[i] * w[i];
@@ -502,56 +497,51 @@ class CompiledConvolution : public CompiledKernel {
     return room;
   }
 
-  // f(value of type T) for the types that sums are made in.
-  template <typename F>
-  static void with_direct(DType dtype, F f) {
-    switch (dtype) {
-      case DType::f64:
-        return f(double{}, double{});
-      case DType::c64:
-        return f(std::complex<float>{}, std::complex<float>{});
-      case DType::c128:
-        return f(std::complex<double>{}, std::complex<double>{});
-      case DType::f32:
-        return f(float{}, float{});
-      default:
-        break;
-    }
-    // Integers wrap: the low bits of a sum are those of the sum of low bits.
-    bool is_signed = is_signed_int(dtype);
-    switch (storage_bytes(dtype)) {
-      case 1:
-        return is_signed ? f(int8_t{}, int64_t{}) : f(uint8_t{}, uint64_t{});
-      case 2:
-        return is_signed ? f(int16_t{}, int64_t{}) : f(uint16_t{}, uint64_t{});
-      case 4:
-        return is_signed ? f(int32_t{}, int64_t{}) : f(uint32_t{}, uint64_t{});
-      default:
-        return is_signed ? f(int64_t{}, int64_t{}) : f(uint64_t{}, uint64_t{});
+  // Sums are made in double, in the complex type, or, of integers, in their low 64 bits.
+  void run_direct(const KernelCall& call, ThreadPool& pool) const {
+    if (plan_.out == DType::c64) return run_direct<std::complex<float>>(call, pool);
+    if (plan_.out == DType::c128) return run_direct<std::complex<double>>(call, pool);
+    if (is_float(plan_.out)) return run_direct<double>(call, pool);
+    run_direct<uint64_t>(call, pool);
+  }
+
+  template <typename Sum>
+  static Sum element(DType dtype, const std::byte* data, int64_t at) {
+    auto read = [&]<typename T>(T value) {
+      std::memcpy(&value, data + at * static_cast<int64_t>(sizeof(T)), sizeof(T));
+      return value;
+    };
+    if constexpr (!std::is_arithmetic_v<Sum>) {
+      return read(Sum{});
+    } else {
+      if (dtype == DType::f32) return static_cast<Sum>(read(float{}));
+      if (dtype == DType::f64) return static_cast<Sum>(read(double{}));
+      bool is_signed = is_signed_int(dtype);
+      switch (storage_bytes(dtype)) {
+        case 1:
+          return is_signed ? static_cast<Sum>(read(int8_t{})) : static_cast<Sum>(read(uint8_t{}));
+        case 2:
+          return is_signed ? static_cast<Sum>(read(int16_t{})) : static_cast<Sum>(read(uint16_t{}));
+        case 4:
+          return is_signed ? static_cast<Sum>(read(int32_t{})) : static_cast<Sum>(read(uint32_t{}));
+        default:
+          return is_signed ? static_cast<Sum>(read(int64_t{})) : static_cast<Sum>(read(uint64_t{}));
+      }
     }
   }
 
-  void run_direct(const KernelCall& call, ThreadPool& pool) const {
-    with_direct(plan_.lhs, [&]<typename L, typename LW>(L, LW) {
-      with_direct(plan_.rhs, [&]<typename R, typename RW>(R, RW) {
-        with_direct(plan_.out, [&]<typename O, typename OW>(O, OW) {
-          constexpr bool real = std::is_arithmetic_v<L> && std::is_arithmetic_v<R>;
-          constexpr bool same = std::is_same_v<L, R> && std::is_same_v<L, O>;
-          if constexpr (same ||
-                        (std::is_integral_v<L> && std::is_integral_v<R> && std::is_integral_v<O>))
-            run_direct<L, R, O, std::conditional_t<std::is_integral_v<O>, uint64_t, O>>(call, pool);
-          else if constexpr (real && std::is_floating_point_v<O>)
-            run_direct<L, R, O, double>(call, pool);
-        });
-      });
-    });
+  template <typename Sum>
+  static void put(DType dtype, std::byte* data, int64_t at, Sum sum) {
+    if constexpr (std::is_same_v<Sum, double>) {
+      if (dtype == DType::f32) return store(dtype, data, at, static_cast<float>(sum));
+    }
+    // Integers wrap: their low bytes come first.
+    int64_t width = storage_bytes(dtype);
+    std::memcpy(data + at * width, &sum, static_cast<size_t>(width));
   }
 
-  template <typename L, typename R, typename O, typename Sum>
+  template <typename Sum>
   void run_direct(const KernelCall& call, ThreadPool& pool) const {
-    const L* input = reinterpret_cast<const L*>(call.buffers[0]);
-    const R* kernel = reinterpret_cast<const R*>(call.buffers[1]);
-    O* output = reinterpret_cast<O*>(call.buffers[2]);
     int64_t jobs = plan_.groups * plan_.m_size;
     int64_t grain = std::max<int64_t>(1, kTask / std::max<int64_t>(1, plan_.k_size * plan_.n));
     pool.parallel_for((jobs + grain - 1) / grain, [&](int64_t task, int) {
@@ -568,11 +558,12 @@ class CompiledConvolution : public CompiledKernel {
             locate(plan_.k, k, kc);
             int64_t offset = 0;
             if (!inside(plan_, window, element_of(plan_, kc), offset)) continue;
-            sum += static_cast<Sum>(input[offset + group * plan_.input_group]) *
-                   static_cast<Sum>(kernel[memory_offset(plan_.k, k) + group * plan_.kernel_group +
-                                           n * plan_.kernel_n]);
+            sum += element<Sum>(plan_.lhs, call.buffers[0], offset + group * plan_.input_group) *
+                   element<Sum>(
+                       plan_.rhs, call.buffers[1],
+                       memory_offset(plan_.k, k) + group * plan_.kernel_group + n * plan_.kernel_n);
           }
-          output[out + n * plan_.output_n] = static_cast<O>(sum);
+          put(plan_.out, call.buffers[2], out + n * plan_.output_n, sum);
         }
       }
     });

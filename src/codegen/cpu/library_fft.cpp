@@ -69,12 +69,11 @@ FftTransform<T> make_transform(int64_t length) {
 }
 
 template <typename T>
-FftPlanes<T> run_transform(const FftTransform<T>& transform, int64_t lanes, FftPlanes<T> data,
-                           FftPlanes<T> other) {
+const FftOperations<T>& operations() {
   if constexpr (std::is_same_v<T, float>)
-    return fft_code().transform_f32(transform, lanes, data, other);
+    return fft_code().f32;
   else
-    return fft_code().transform_f64(transform, lanes, data, other);
+    return fft_code().f64;
 }
 
 // A line's transform, of `length` or through a convolution of `padded` elements.
@@ -99,38 +98,34 @@ struct Line {
 
   // Forward.
   FftPlanes<T> run(FftPlanes<T> data, FftPlanes<T> other) const {
-    if (pass.padded == 0) return run_transform(transform, pass.lanes, data, other);
+    if (pass.padded == 0) return operations<T>().transform(transform, pass.lanes, data, other);
     int64_t lanes = pass.lanes, n = pass.length;
-    for (int64_t k = 0; k < pass.padded; ++k)
-      for (int64_t l = 0; l < lanes; ++l) {
-        T &re = data.re[k * lanes + l], &im = data.im[k * lanes + l];
-        if (k >= n)
-          re = im = 0;
-        else
-          multiply(re, im, chirp_re[index(k)], chirp_im[index(k)]);
-      }
-    FftPlanes<T> once = run_transform(transform, lanes, data, other);
-    for (int64_t k = 0; k < pass.padded; ++k)
-      for (int64_t l = 0; l < lanes; ++l)
-        multiply(once.re[k * lanes + l], once.im[k * lanes + l], filter_re[index(k)],
-                 filter_im[index(k)]);
+    FftPlanes<T> rest = {data.re + n * lanes, data.im + n * lanes};
+    scale(data, chirp_re, chirp_im, n);
+    std::fill_n(rest.re, (pass.padded - n) * lanes, T(0));
+    std::fill_n(rest.im, (pass.padded - n) * lanes, T(0));
+    FftPlanes<T> once = operations<T>().transform(transform, lanes, data, other);
+    scale(once, filter_re, filter_im, pass.padded);
     // The inverse transform is the forward one with the parts exchanged.
     FftPlanes<T> free = once.re == data.re ? other : data;
-    FftPlanes<T> back = run_transform(transform, lanes, {once.im, once.re}, free);
+    FftPlanes<T> back = operations<T>().transform(transform, lanes, {once.im, once.re}, free);
     FftPlanes<T> out = {back.im, back.re};
-    for (int64_t k = 0; k < n; ++k)
-      for (int64_t l = 0; l < lanes; ++l)
-        multiply(out.re[k * lanes + l], out.im[k * lanes + l], chirp_re[index(k)],
-                 chirp_im[index(k)]);
+    scale(out, chirp_re, chirp_im, n);
     return out;
   }
 
  private:
   static size_t index(int64_t k) { return static_cast<size_t>(k); }
-  static void multiply(T& re, T& im, T c, T s) {
-    T x = re * c - im * s;
-    im = re * s + im * c;
-    re = x;
+  void scale(FftPlanes<T> data, const std::vector<T>& re, const std::vector<T>& im,
+             int64_t count) const {
+    if (pass.lanes == 1) return operations<T>().multiply(data, re.data(), im.data(), count);
+    for (int64_t k = 0; k < count; ++k)
+      for (int64_t l = 0; l < pass.lanes; ++l) {
+        T &x = data.re[k * pass.lanes + l], &y = data.im[k * pass.lanes + l];
+        T real = x * re[index(k)] - y * im[index(k)];
+        y = x * im[index(k)] + y * re[index(k)];
+        x = real;
+      }
   }
   void make_chirp() {
     int64_t n = pass.length, padded = pass.padded;
@@ -144,8 +139,8 @@ struct Line {
       re[index(k)] = re[index((padded - k) % padded)] = c;
       im[index(k)] = im[index((padded - k) % padded)] = -s;
     }
-    FftPlanes<double> done =
-        run_transform(precise, 1, {re.data(), im.data()}, {re2.data(), im2.data()});
+    FftPlanes<double> done = operations<double>().transform(precise, 1, {re.data(), im.data()},
+                                                            {re2.data(), im2.data()});
     for (int64_t k = 0; k < padded; ++k) {
       filter_re.push_back(static_cast<T>(done.re[k] / static_cast<double>(padded)));
       filter_im.push_back(static_cast<T>(done.im[k] / static_cast<double>(padded)));
@@ -205,10 +200,11 @@ class CompiledFft : public CompiledKernel {
       if (inner > 1) {
         for (int64_t k = 0; k < n; ++k) {
           const T* source = from + 2 * ((block * n + k) * inner + first);
-          for (int64_t l = 0; l < count; ++l)
-            in.re[k * lanes + l] = source[2 * l], in.im[k * lanes + l] = source[2 * l + 1];
+          operations<T>().split(source, {in.re + k * lanes, in.im + k * lanes}, count);
           for (int64_t l = count; l < lanes; ++l) in.re[k * lanes + l] = in.im[k * lanes + l] = 0;
         }
+      } else if (lanes == 1) {
+        operations<T>().split(from + 2 * first * n, in, n);
       } else {
         for (int64_t l = 0; l < lanes; ++l) {
           const T* source = from + 2 * (first + std::min(l, count - 1)) * n;
@@ -222,11 +218,10 @@ class CompiledFft : public CompiledKernel {
       if (inner > 1) {
         for (int64_t k = 0; k < n; ++k) {
           T* target = to + 2 * ((block * n + k) * inner + first);
-          for (int64_t l = 0; l < count; ++l) {
-            target[2 * l] = out.re[k * lanes + l] * scale;
-            target[2 * l + 1] = out.im[k * lanes + l] * scale;
-          }
+          operations<T>().join({out.re + k * lanes, out.im + k * lanes}, target, count, scale);
         }
+      } else if (lanes == 1) {
+        operations<T>().join(out, to + 2 * first * n, n, scale);
       } else {
         for (int64_t l = 0; l < count; ++l) {
           T* target = to + 2 * (first + l) * n;
@@ -240,6 +235,20 @@ class CompiledFft : public CompiledKernel {
     }
     const bool even = n % 2 == 0;
     const int64_t bins = n / 2 + 1;
+    if (even && lanes == 1) {
+      const T *re = line.split_re.data(), *im = line.split_im.data();
+      if (pass.kind == Kind::real_to_complex) {
+        operations<T>().split(from + first * n, data, length);
+        operations<T>().to_real_spectrum(line.run(data, other), re, im, length,
+                                         to + 2 * first * bins);
+        return;
+      }
+      // Always inverse: the parts are exchanged around the forward transform.
+      operations<T>().from_real_spectrum(from + 2 * first * bins, re, im, length, in);
+      FftPlanes<T> z = line.run(data, other);
+      operations<T>().join({z.im, z.re}, to + first * n, length, T(1) / static_cast<T>(n));
+      return;
+    }
     if (pass.kind == Kind::real_to_complex) {
       for (int64_t l = 0; l < lanes; ++l) {
         const T* source = from + (first + std::min(l, count - 1)) * n;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codegen/cpu/clones.h"
 #include "codegen/cpu/library_kernels.h"
 #include "codegen/cpu/radix_sort.h"
 #include "runtime/thread_pool.h"
@@ -15,6 +16,17 @@ namespace {
 
 constexpr int64_t kTask = 16384;  // elements that one thread takes at least
 constexpr int64_t kBlock = 64;    // elements compared with the threshold at once
+
+// Elements of 32 bits as signed integers in the order wanted, greatest first: whether any of a
+// block is above the threshold. `mask` turns around the magnitudes of negative floats.
+ULLAGE_CLONES bool any_above(const int32_t* block, int32_t mask, int32_t flip, int32_t threshold) {
+  int32_t any = 0;
+  for (int64_t i = 0; i < kBlock; ++i) {
+    int32_t value = (block[i] ^ ((block[i] >> 31) & mask)) ^ flip;
+    any |= value > threshold;
+  }
+  return any != 0;
+}
 
 struct TopKShape {
   TopKPlan plan;
@@ -70,6 +82,23 @@ class CompiledTopK : public CompiledKernel {
       return {key, static_cast<uint64_t>(position)};
   }
 
+  // Whether a block has a key below the threshold.
+  template <typename U, typename Key>
+  bool any_below(const U* block, U threshold, const Key& key) const {
+    if constexpr (sizeof(U) == 4) {
+      constexpr uint32_t sign = 0x80000000;
+      uint32_t mask = shape_.form == KeyForm::total_order ? 0x7fffffff : 0;
+      uint32_t flip = shape_.form == KeyForm::unsigned_ ? sign : 0;
+      uint32_t above = shape_.largest ? ~threshold ^ sign : ~(threshold ^ sign);
+      if (!shape_.largest) flip = ~flip;
+      return any_above(reinterpret_cast<const int32_t*>(block), static_cast<int32_t>(mask),
+                       static_cast<int32_t>(flip), static_cast<int32_t>(above));
+    }
+    U any = 0;
+    for (int64_t i = 0; i < kBlock; ++i) any |= static_cast<U>(key(block[i]) < threshold);
+    return any != 0;
+  }
+
   // Leaves the least k (or all, if there are fewer) of elements [from, to) in `best`, unordered;
   // returns how many.
   template <typename U, typename Key>
@@ -92,9 +121,7 @@ class CompiledTopK : public CompiledKernel {
     while (i < to) {
       int64_t end = std::min(to, i + kBlock);
       if (end - i == kBlock) {
-        U any = 0;
-        for (int64_t j = 0; j < kBlock; ++j) any |= static_cast<U>(key(line[i + j]) < threshold);
-        if (!any) {
+        if (!any_below(line + i, threshold, key)) {
           i = end;
           continue;
         }
