@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kBlockRows = 256;
 constexpr int64_t kBlockElements = 65536;  // of a result; more are cut into blocks of fewer rows
-constexpr int64_t kChainElements = 4096;   // likewise where one accumulator takes them all in turn
+constexpr int64_t kChainElements = 256;    // likewise where one accumulator takes them all in turn
 constexpr int64_t kStrip = 2048;           // columns one thread takes at least
 
 // How well lanes along dimension d suit the loads: 1 for each that is contiguous, a half for each
