@@ -6,11 +6,13 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "kernels/captures.h"
 #include "kernels/expr_builder.h"
 #include "kernels/library.h"
 #include "kernels/region_analysis.h"
 #include "kernels/scatter.h"
 #include "kernels/window.h"
+#include "ops/trip_count.h"
 #include "support/check.h"
 
 namespace ullage {
@@ -731,47 +733,6 @@ class GraphBuilder {
     return finish(std::move(draft), {&result, 1}, op);
   }
 
-  // Values from outside that the operation's regions read and that are not simple constants, each
-  // once.
-  std::vector<Value*> captures(Op* op) {
-    std::vector<Value*> out;
-    std::unordered_map<Value*, bool> seen;
-    auto inside = [op](Region* region) {
-      for (; region; region = region->parent() ? region->parent()->region() : nullptr)
-        if (region->parent() == op) return true;
-      return false;
-    };
-    for (size_t r = 0; r < op->num_regions(); ++r)
-      walk(op->nested(r), [&](Op* inner) {
-        for (Value* operand : inner->operands()) {
-          Region* home = operand->op() ? operand->op()->region() : operand->region();
-          if (inside(home)) continue;
-          if (seen.try_emplace(operand, true).second) out.push_back(operand);
-        }
-      });
-    return out;
-  }
-
-  // Splat constants from outside are moved into the region: they have no buffer to capture.
-  void copy_constants_in(Op* op, std::vector<Value*>& captured) {
-    std::erase_if(captured, [&](Value* value) {
-      Op* constant = value->op();
-      if (!constant || constant->kind != OpKind::constant) return false;
-      const Literal& literal = constant->as<ConstantAttributes>().value;
-      if (!literal.splat && literal.type.num_elements() != 1) return false;
-      for (size_t r = 0; r < op->num_regions(); ++r) {
-        ValueMap map;
-        Op* first = op->nested(r).first();
-        Op* copy = clone(constant, *region_.function(), op->nested(r), map, first);
-        walk(op->nested(r), [&](Op* inner) {
-          for (size_t i = 0; i < inner->num_operands(); ++i)
-            if (inner->operand(i) == value) inner->set_operand(i, copy->result());
-        });
-      }
-      return true;
-    });
-  }
-
   Result<std::shared_ptr<KernelGraph>> nested_graph(Region& region,
                                                     std::span<Value* const> captured,
                                                     const std::vector<ArgumentInfo>& info) {
@@ -783,8 +744,7 @@ class GraphBuilder {
 
   Status emit_while(Op* op) {
     Draft draft;
-    std::vector<Value*> captured = captures(op);
-    copy_constants_in(op, captured);
+    std::vector<Value*> captured = capture_values(*op);
     WhileKernel loop;
     loop.carried = static_cast<int64_t>(op->num_operands());
     for (Value* operand : op->operands()) draft.kernel.inputs.push_back(*lookup(operand));
@@ -814,8 +774,7 @@ class GraphBuilder {
 
   Status emit_case(Op* op) {
     Draft draft;
-    std::vector<Value*> captured = captures(op);
-    copy_constants_in(op, captured);
+    std::vector<Value*> captured = capture_values(*op);
     draft.kernel.inputs.push_back(*lookup(op->operand(0)));
     for (Value* value : captured) draft.kernel.inputs.push_back(*lookup(value));
     CaseKernel branches;
@@ -827,12 +786,6 @@ class GraphBuilder {
     draft.kernel.body = std::move(branches);
     draft.kernel.name = std::string(info(op->kind).name);
     return finish(std::move(draft), op->results(), op);
-  }
-
-  std::optional<int64_t> trip_count(const Op& op) const {
-    for (const NamedAttribute& attribute : op.extra)
-      if (attribute.name == "ullage.trip_count") return std::stoll(attribute.text);
-    return {};
   }
 
   const Module& module_;

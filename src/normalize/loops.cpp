@@ -2,6 +2,7 @@
 // captures.
 #include "normalize/normalize.h"
 #include "normalize/rewrite.h"
+#include "ops/trip_count.h"
 
 namespace ullage {
 
@@ -176,10 +177,8 @@ Status mark_counted_loops(Module& module, const NormalizeOptions& options) {
     if (options.leaves(*function)) continue;
     walk(function->body(), [&](Op* op) {
       if (op->kind != OpKind::while_) return;
-      std::erase_if(op->extra, [](const NamedAttribute& a) { return a.name == kTripCount; });
-      if (std::optional<CountedLoop> counted = counted_loop(*op))
-        op->extra.push_back(
-            {std::string(kTripCount), std::to_string(counted->trip_count) + " : i64"});
+      std::optional<CountedLoop> counted = counted_loop(*op);
+      set_trip_count(*op, counted ? std::optional(counted->trip_count) : std::nullopt);
     });
   }
   return Ok{};

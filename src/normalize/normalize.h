@@ -75,9 +75,6 @@ struct CountedLoop {
 };
 std::optional<CountedLoop> counted_loop(const Op& loop);
 
-// What mark_counted_loops leaves on a loop whose trip count is known.
-inline constexpr std::string_view kTripCount = "ullage.trip_count";
-
 // The constant a value holds, if it is the result of stablehlo.constant.
 const Literal* constant_value(const Value* value);
 

@@ -120,4 +120,19 @@ llvm::Constant* emit_constant(Emit& e, const ExprNode& node) {
   }
 }
 
+llvm::Value* Emit::bound(unsigned argument, int dim) {
+  llvm::Value* slot = b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), function->getArg(argument),
+                                                   static_cast<uint64_t>(dim));
+  return b.CreateLoad(b.getInt64Ty(), slot);
+}
+
+llvm::Value* Emit::stack(DType dtype, int64_t elements) {
+  llvm::BasicBlock& entry = function->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  llvm::AllocaInst* slot = at_entry.CreateAlloca(
+      llvm::ArrayType::get(memory_type(dtype), static_cast<uint64_t>(elements)));
+  slot->setAlignment(llvm::Align(64));
+  return slot;
+}
+
 }  // namespace ullage::cpu

@@ -66,6 +66,11 @@ class Emit {
   // Calls scalar function `name` of the runtime for each lane.
   llvm::Value* call_per_lane(const std::string& name, llvm::ArrayRef<llvm::Value*> operands);
 
+  // Entry `dim` of a box's corner, which is argument number `argument` of the function.
+  llvm::Value* bound(unsigned argument, int dim);
+  // Room for elements in the function's frame.
+  llvm::Value* stack(DType dtype, int64_t elements);
+
   // A 2 KiB block of zeros that may be read in place of memory that must not be.
   llvm::Value* zeros();
 

@@ -24,8 +24,8 @@ class DotEmitter {
 
   void emit() {
     for (int d = 0; d < static_cast<int>(rank_); ++d) {
-      lower_.push_back(bound(1, d));
-      upper_.push_back(bound(2, d));
+      lower_.push_back(e_.bound(1, d));
+      upper_.push_back(e_.bound(2, d));
     }
     ExprEmitter::Loops loops;
     for (int d : code_.batch_dims) loops.order.push_back(d);
@@ -68,11 +68,6 @@ class DotEmitter {
   }
 
  private:
-  Value* bound(unsigned argument, int dim) {
-    Value* slot = e_.b.CreateConstInBoundsGEP1_64(e_.b.getInt64Ty(), e_.function->getArg(argument),
-                                                  static_cast<uint64_t>(dim));
-    return e_.b.CreateLoad(e_.b.getInt64Ty(), slot);
-  }
   Value* minimum(Value* a, Value* b) { return e_.b.CreateSelect(e_.b.CreateICmpSLT(a, b), a, b); }
   Value* at(Value* base, Value* offset) { return e_.b.CreateGEP(e_.b.getFloatTy(), base, offset); }
   Value* load_vector(Value* address) {

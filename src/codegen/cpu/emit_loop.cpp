@@ -30,8 +30,8 @@ class LoopEmitter {
     values_ = &values;
     values.bind(e_.function->getArg(0), first_output);
     for (int d = 0; d < static_cast<int>(nest_.extents.size()); ++d) {
-      lower_.push_back(bound(1, d));
-      upper_.push_back(bound(2, d));
+      lower_.push_back(e_.bound(1, d));
+      upper_.push_back(e_.bound(2, d));
     }
     nested(0);
     e_.b.CreateRetVoid();
@@ -40,12 +40,6 @@ class LoopEmitter {
  private:
   bool evaluates() const { return side_ && side_->kind == BoxSide::Kind::evaluate; }
   bool has_accumulator() const { return side_ && side_->kind == BoxSide::Kind::epilogue; }
-
-  Value* bound(unsigned argument, int dim) {
-    Value* slot = e_.b.CreateConstInBoundsGEP1_64(e_.b.getInt64Ty(), e_.function->getArg(argument),
-                                                  static_cast<uint64_t>(dim));
-    return e_.b.CreateLoad(e_.b.getInt64Ty(), slot);
-  }
 
   void nested(size_t depth) {
     if (nest_.vector_dim < 0 && depth == nest_.order.size() && has_accumulator())

@@ -29,8 +29,8 @@ class ReduceEmitter {
 
   void emit() {
     for (int d = 0; d < static_cast<int>(nest_.extents.size()); ++d) {
-      lower_.push_back(bound(1, d));
-      upper_.push_back(bound(2, d));
+      lower_.push_back(e_.bound(1, d));
+      upper_.push_back(e_.bound(2, d));
     }
     continues_ = e_.b.CreateICmpNE(e_.function->getArg(3), e_.i64(0));
     ExprEmitter::Loops start_loops{parallel_, along_rows_ ? -1 : nest_.vector_dim,
@@ -52,26 +52,13 @@ class ReduceEmitter {
     element_ = &element;
     for (size_t k = 0; k < roots_.size(); ++k) {
       int64_t slots = columns ? kStrip : along_rows_ ? 4 * kLanes : kLanes;
-      block_.push_back(stack(code_.accumulators[k], slots));
-      total_.push_back(stack(code_.accumulators[k], columns ? kStrip : kLanes));
+      block_.push_back(e_.stack(code_.accumulators[k], slots));
+      total_.push_back(e_.stack(code_.accumulators[k], columns ? kStrip : kLanes));
     }
     around_parallel(0);
   }
 
  private:
-  Value* bound(unsigned argument, int dim) {
-    Value* slot = e_.b.CreateConstInBoundsGEP1_64(e_.b.getInt64Ty(), e_.function->getArg(argument),
-                                                  static_cast<uint64_t>(dim));
-    return e_.b.CreateLoad(e_.b.getInt64Ty(), slot);
-  }
-  Value* stack(DType dtype, int64_t elements) {
-    llvm::BasicBlock& entry = e_.function->getEntryBlock();
-    llvm::IRBuilder<> at_entry(&entry, entry.begin());
-    llvm::AllocaInst* slot = at_entry.CreateAlloca(
-        llvm::ArrayType::get(e_.memory_type(dtype), static_cast<uint64_t>(elements)));
-    slot->setAlignment(llvm::Align(64));
-    return slot;
-  }
   // Accumulators on the stack: element `offset`, one or a vector of them.
   Value* get(Value* slot, DType dtype, Value* offset, bool vector) {
     llvm::Type* element = e_.memory_type(dtype);

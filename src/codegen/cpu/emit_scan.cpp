@@ -29,32 +29,18 @@ class ScanEmitter {
     values.stored_dtypes = code_.output_dtypes;
     values.bind(e_.function->getArg(0), code_.first_output);
     for (int d = 0; d <= scanned_; ++d) {
-      lower_.push_back(bound(1, d));
-      upper_.push_back(bound(2, d));
+      lower_.push_back(e_.bound(1, d));
+      upper_.push_back(e_.bound(2, d));
     }
     if (!along_)
       for (DType dtype : code_.accumulators) {
-        within_.push_back(stack(dtype, kReductionStrip));
-        before_.push_back(stack(dtype, kReductionStrip));
+        within_.push_back(e_.stack(dtype, kReductionStrip));
+        before_.push_back(e_.stack(dtype, kReductionStrip));
       }
     around_parallel(0);
   }
 
  private:
-  Value* bound(unsigned argument, int dim) {
-    Value* slot = e_.b.CreateConstInBoundsGEP1_64(e_.b.getInt64Ty(), e_.function->getArg(argument),
-                                                  static_cast<uint64_t>(dim));
-    return e_.b.CreateLoad(e_.b.getInt64Ty(), slot);
-  }
-  Value* stack(DType dtype, int64_t elements) {
-    llvm::BasicBlock& entry = e_.function->getEntryBlock();
-    llvm::IRBuilder<> at_entry(&entry, entry.begin());
-    llvm::AllocaInst* slot = at_entry.CreateAlloca(
-        llvm::ArrayType::get(e_.memory_type(dtype), static_cast<uint64_t>(elements)));
-    slot->setAlignment(llvm::Align(64));
-    return slot;
-  }
-
   std::vector<Value*> combine(const std::vector<Value*>& before, const std::vector<Value*>& after) {
     if (code_.reduction.combiner)
       return {

@@ -35,8 +35,8 @@ class ScatterEmitter {
     values_ = &values;
     values.bind(e_.function->getArg(0), code_.first_output);
     for (int d = 0; d < static_cast<int>(nest_.extents.size()); ++d) {
-      lower_.push_back(bound(1, d));
-      upper_.push_back(bound(2, d));
+      lower_.push_back(e_.bound(1, d));
+      upper_.push_back(e_.bound(2, d));
     }
     const Access& store = nest_.outputs[0].store;
     size_t lane = static_cast<size_t>(nest_.vector_dim);
@@ -57,11 +57,6 @@ class ScatterEmitter {
   static constexpr int kMostUnroll = 4;
 
   DType dtype(size_t k) const { return nest_.expr.nodes[static_cast<size_t>(roots_[k])].dtype; }
-  Value* bound(unsigned argument, int dim) {
-    Value* slot = e_.b.CreateConstInBoundsGEP1_64(e_.b.getInt64Ty(), e_.function->getArg(argument),
-                                                  static_cast<uint64_t>(dim));
-    return e_.b.CreateLoad(e_.b.getInt64Ty(), slot);
-  }
   Value* stack(llvm::Type* element, int64_t elements) {
     llvm::BasicBlock& entry = e_.function->getEntryBlock();
     llvm::IRBuilder<> at_entry(&entry, entry.begin());
