@@ -12,6 +12,7 @@
 #include "kernels/region_analysis.h"
 #include "kernels/scatter.h"
 #include "kernels/window.h"
+#include "ops/combiner.h"
 #include "ops/trip_count.h"
 #include "support/check.h"
 

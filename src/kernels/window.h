@@ -10,10 +10,6 @@
 
 namespace ullage {
 
-// The one operation that a region applies to its two arguments, if it is a combiner that reductions
-// know.
-std::optional<OpKind> plain_combiner(const Op& op);
-
 // The dimension that a reduce_window goes along as a cumulative sum (or product, maximum, ...)
 // does: the windows are all prefixes, or all suffixes, of it.
 struct Cumulative {

@@ -2,28 +2,16 @@
 // into whatever reads them, so that neither their operand nor their result needs memory. The chain
 // goes in the order of the elements, from the initial value; narrow floats are summed in f32, as in
 // the reductions that remain.
-#include <algorithm>
 #include <array>
 
 #include "normalize/rewrite.h"
+#include "ops/combiner.h"
 
 namespace ullage {
 
 namespace {
 
 constexpr int64_t kMaxElements = 16;
-
-// The operation that combines two elements, if the body is just that.
-const Op* combiner(const Op& reduce) {
-  Region& body = reduce.nested(0);
-  const Op* only = body.terminator()->operand(0)->op();
-  if (!only || only != body.first() || only->num_operands() != 2 || only->num_regions() != 0 ||
-      !has_trait(only->kind, kElementwise))
-    return nullptr;
-  bool straight = only->operand(0) == body.argument(0) && only->operand(1) == body.argument(1);
-  bool crossed = only->operand(1) == body.argument(0) && only->operand(0) == body.argument(1);
-  return straight || crossed ? only : nullptr;
-}
 
 bool is_short(const Op& reduce) {
   if (reduce.kind != OpKind::reduce || reduce.num_results() != 1) return false;
@@ -35,11 +23,7 @@ bool is_short(const Op& reduce) {
   // A single result is made by one thread either way; leave it to the kernel made for it.
   if (reduce.result()->type.num_elements() < 2) return false;
   if (elements < 1 || elements > kMaxElements) return false;
-  const Op* combine = combiner(reduce);
-  if (!combine) return false;
-  constexpr std::array known = {OpKind::add,  OpKind::multiply, OpKind::maximum, OpKind::minimum,
-                                OpKind::and_, OpKind::or_,      OpKind::xor_};
-  return std::find(known.begin(), known.end(), combine->kind) != known.end();
+  return plain_combiner(reduce).has_value();
 }
 
 class Unroller {
@@ -47,7 +31,7 @@ class Unroller {
   Unroller(Function& function, Op* reduce) : function_(function), reduce_(reduce) {}
 
   void run() {
-    const Op* combine = combiner(*reduce_);
+    OpKind combine = *plain_combiner(*reduce_);
     const Type& from = reduce_->operand(0)->type;
     const Dims& dims = reduce_->as<DimsAttributes>().dims;
     Type sum = reduce_->result()->type;
@@ -74,8 +58,8 @@ class Unroller {
       element = converted(element, sum.dtype);
       std::array<Value*, 2> operands = {total, element};
       total = function_
-                  .create(*reduce_->region(), combine->kind, operands, {&sum, 1},
-                          combine->attributes, reduce_->location, 0, reduce_)
+                  .create(*reduce_->region(), combine, operands, {&sum, 1}, {}, reduce_->location,
+                          0, reduce_)
                   ->result();
       size_t i = dims.size();
       while (i > 0) {
