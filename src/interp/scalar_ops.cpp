@@ -383,6 +383,14 @@ void clamp(const LaneOp& op, In in, Lanes& out, size_t n) {
   }
 }
 
+// T is the element's own type: in a wider one the sum would be rounded twice.
+template <typename T>
+void fused_multiply_add(const LaneOp&, In in, Lanes& out, size_t n) {
+  for (size_t k = 0; k < n; ++k)
+    out.f[k] = std::fma(static_cast<T>(in[0]->f[k]), static_cast<T>(in[1]->f[k]),
+                        static_cast<T>(in[2]->f[k]));
+}
+
 void make_complex(const LaneOp&, In in, Lanes& out, size_t n) {
   for (size_t k = 0; k < n; ++k) out.c[k] = {in[0]->f[k], in[1]->f[k]};
 }
@@ -564,6 +572,8 @@ FunctionTable build_functions() {
   set(OpKind::convert, all(convert));
   set(OpKind::select, all(select));
   set(OpKind::clamp, all(clamp));
+  set(OpKind::fused_multiply_add,
+      {.f = fused_multiply_add<float>, .f64 = fused_multiply_add<double>});
   set(OpKind::complex, {.f = make_complex, .f64 = make_complex});
 
   set(OpKind::chlo_acos, floating1<[](auto x) { return std::acos(x); }>());

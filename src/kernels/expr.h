@@ -2,8 +2,9 @@
 // iotas are affine in the loop indices, so that elementwise and indexing operations (slice, pad,
 // concatenate, reverse, transpose, reshape, broadcast, iota, dynamic-slice, gather by index) all
 // vanish into them. A node's value is that of the StableHLO operation on one element, in the
-// operation's own dtype: code generation rounds after every node and never contracts, so a value
-// has the same bits in whatever kernel it is computed.
+// operation's own dtype: code generation rounds after every node and contracts nothing by itself
+// (normalize/contract.cpp does, on the program), so a value has the same bits in whatever kernel it
+// is computed.
 #pragma once
 
 #include <array>

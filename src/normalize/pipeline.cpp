@@ -14,6 +14,7 @@ const std::vector<NormalizePass>& normalize_passes() {
       {"unroll-short-reductions", unroll_short_reductions},
       {"keep-accumulator-precision", keep_accumulator_precision},
       {"simplify-again", simplify},
+      {"contract-multiply-add", contract_multiply_add},
       {"remove-dead", remove_dead},
       {"mark-counted-loops", mark_counted_loops},
   };

@@ -256,6 +256,16 @@ Result<Types> infer_select(const OpView& view) {
                 on_true);
 }
 
+Result<Types> infer_fused_multiply_add(const OpView& view) {
+  const Type& x = view.operands[0];
+  for (const Type& operand : view.operands)
+    if (!compatible(operand, x))
+      return violation(view, 1, mismatch("operands must have the same type", x, operand));
+  if (!x.is_tensor() || (x.dtype != DType::f32 && x.dtype != DType::f64))
+    return violation(view, 2, "operands must be f32 or f64, found " + to_string(x));
+  return merged(view, x);
+}
+
 Result<Types> infer_map(const OpView& view) {
   if (view.operands.empty()) return violation(view, 2, "needs at least one operand");
   for (const Type& operand : view.operands)
@@ -298,6 +308,7 @@ void add_elementwise_rules(RuleTable& table) {
   add(table, OpKind::complex, infer_complex, "(C3)", 0);
   add(table, OpKind::clamp, infer_clamp, "(C4)", 0);
   add(table, OpKind::select, infer_select, "(C2)", 0);
+  add(table, OpKind::fused_multiply_add, infer_fused_multiply_add, "(C1)", 0);
   add(table, OpKind::map, infer_map, "(C4)", attribute_index<DimsAttributes>());
   row(table, OpKind::map).regions = 1;
 }

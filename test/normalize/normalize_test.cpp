@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "interp/interpret.h"
 #include "ops/verify.h"
 #include "syntax/reader.h"
 #include "syntax/writer.h"
@@ -170,5 +173,73 @@ TEST(Normalize, FoldingKeepsSplatsSmall) {
   EXPECT_EQ(value, 4.0f);
 }
 
+TEST(Normalize, ContractsProductsThatOneSumReads) {
+  auto module = normalized(R"(
+    func.func public @main(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>, %h: tensor<8xbf16>)
+        -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xbf16>) {
+      %0 = stablehlo.multiply %x, %y : tensor<8xf32>
+      %1 = stablehlo.add %z, %0 : tensor<8xf32>
+      %2 = stablehlo.multiply %x, %z : tensor<8xf32>
+      %3 = stablehlo.subtract %2, %y : tensor<8xf32>
+      %4 = stablehlo.multiply %y, %z : tensor<8xf32>
+      %5 = stablehlo.subtract %x, %4 : tensor<8xf32>
+      %6 = stablehlo.multiply %x, %x : tensor<8xf32>
+      %7 = stablehlo.add %6, %6 : tensor<8xf32>
+      %8 = stablehlo.multiply %h, %h : tensor<8xbf16>
+      %9 = stablehlo.add %8, %h : tensor<8xbf16>
+      return %1, %3, %5, %7, %9 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xbf16>
+    })");
+  EXPECT_EQ(count(*module, OpKind::fused_multiply_add), 3);
+  EXPECT_EQ(count(*module, OpKind::multiply), 2);
+  EXPECT_EQ(count(*module, OpKind::add), 2);
+
+  // Values whose products need more bits than an f32 has.
+  std::vector<float> x, y, z;
+  for (int i = 0; i < 8; ++i) {
+    x.push_back(1.0f + static_cast<float>(i + 1) * 0x1p-20f);
+    y.push_back(1.0f - static_cast<float>(i + 1) * 0x1p-20f);
+    z.push_back(-1.0f + static_cast<float>(i) * 0x1p-22f);
+  }
+  auto f32 = [](const std::vector<float>& values) { return Tensor::of(DType::f32, {8}, values); };
+  Tensor h = Tensor::of(DType::bf16, {8}, std::vector<uint16_t>(8));
+  auto results = interpret(*module, "main", {f32(x), f32(y), f32(z), h});
+  ASSERT_TRUE(results.ok());
+  for (size_t i = 0; i < 8; ++i) {
+    auto value = [&](size_t result) { return (*results)[result].as<float>()[i]; };
+    EXPECT_EQ(value(0), std::fma(x[i], y[i], z[i]));
+    EXPECT_EQ(value(1), std::fma(x[i], z[i], -y[i]));
+    EXPECT_EQ(value(2), std::fma(-y[i], z[i], x[i]));
+  }
+
+  // The operation is written, and read again.
+  std::string text = write_text(*module);
+  EXPECT_NE(text.find("ullage.fused_multiply_add"), std::string::npos);
+  Result<std::unique_ptr<Module>> again = read_text(text, "again.mlir");
+  ASSERT_TRUE(again.ok()) << to_string(again.diagnostics());
+  EXPECT_EQ(count(**again, OpKind::fused_multiply_add), 3);
+}
+
+// b * m + (1 - b) * g: the small term must not be lost in the rounded large one.
+TEST(Normalize, ContractsTheHeavierOfTwoProducts) {
+  auto module = normalized(R"(
+    func.func public @main(%m: tensor<4xf32>, %g: tensor<4xf32>) -> tensor<4xf32> {
+      %light = stablehlo.constant dense<9.99999977E-4> : tensor<f32>
+      %heavy = stablehlo.constant dense<-9.990000e-01> : tensor<f32>
+      %0 = stablehlo.broadcast_in_dim %light, dims = [] : (tensor<f32>) -> tensor<4xf32>
+      %1 = stablehlo.broadcast_in_dim %heavy, dims = [] : (tensor<f32>) -> tensor<4xf32>
+      %2 = stablehlo.multiply %0, %g : tensor<4xf32>
+      %3 = stablehlo.multiply %1, %m : tensor<4xf32>
+      %4 = stablehlo.add %2, %3 : tensor<4xf32>
+      return %4 : tensor<4xf32>
+    })");
+  int found = 0;
+  walk(module->entry()->body(), [&](Op* op) {
+    if (op->kind != OpKind::fused_multiply_add) return;
+    ++found;
+    EXPECT_EQ(op->operand(1), module->entry()->body().argument(0));
+    EXPECT_EQ(op->operand(2)->op()->operand(1), module->entry()->body().argument(1));
+  });
+  EXPECT_EQ(found, 1);
+}
 }  // namespace
 }  // namespace ullage

@@ -380,6 +380,8 @@ Value* emit_operation(Emit& e, const ExprNode& node, DType operand_type,
     case OpKind::clamp:
       return emit_combine(e, OpKind::minimum, node.dtype,
                           emit_combine(e, OpKind::maximum, node.dtype, x, y), operands[2]);
+    case OpKind::fused_multiply_add:
+      return e.fma(x, y, operands[2]);
     default:
       break;
   }
