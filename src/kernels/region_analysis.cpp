@@ -18,6 +18,8 @@ constexpr double kCheapOperations =
     64;  // computed again in each kernel that reads it, if that keeps nothing alive
 constexpr double kBroadcastOperations = 4;  // computed for every repetition of a broadcast
 constexpr int64_t kSmallBytes = 4096;       // values that matter to nobody
+constexpr int64_t kLargeBytes = int64_t{1} << 20;
+constexpr int64_t kFewElements = 64;  // one in so many
 
 struct Info {
   std::vector<Value*> leaves;  // stored values that the expression reads
@@ -196,6 +198,7 @@ class Analyzer {
       if (should_store(value, combined)) {
         make_leaf(value);
         result_.stored.insert(value);
+        reading_position_.clear();  // what flowed through it no longer does
       } else {
         info_[value] = combined;
       }
@@ -266,9 +269,11 @@ class Analyzer {
         collect_expression(operand, out);
   }
 
-  // Where an operation reads its operands if all that can be virtual is: at the last kernel that
-  // its result flows into.
+  // Where an operation reads its operands if all that can be virtual is, apart from what is known
+  // to be stored: at the last kernel that its result flows into.
   int64_t reading_position(Op* op) {
+    for (Value* result : op->results())
+      if (result_.stored.contains(result)) return position_.at(op);
     if (auto it = reading_position_.find(op); it != reading_position_.end()) return it->second;
     int64_t position = position_.at(op);
     bool flows = is_fusible(module_, *op) && !is_bitcast(*op);
@@ -287,14 +292,14 @@ class Analyzer {
     return last;
   }
 
-  // Large leaves whose last reader would otherwise come before `value` is read.
-  size_t kept_alive(Value* value, const Info& combined) {
-    size_t count = 0;
+  // Bytes of large leaves whose last reader would otherwise come before `value` is read.
+  int64_t kept_alive(Value* value, const Info& combined) {
+    int64_t bytes = 0;
     for (Value* leaf : combined.leaves)
       if (leaf->type.bytes() > value->type.bytes() / 8 && leaf->type.bytes() > kSmallBytes &&
           !outlives(leaf, value))
-        ++count;
-    return count;
+        bytes += leaf->type.bytes();
+    return bytes;
   }
 
   bool kernel_between(int64_t from, int64_t to) const {
@@ -316,7 +321,10 @@ class Analyzer {
     if (post_dominator) {
       // One kernel reads it. Far from there it may still be better to have the value than all it is
       // made from.
-      if (kept_alive(value, combined) < 2) return false;
+      int64_t kept = kept_alive(value, combined);
+      if (kept <= value->type.bytes()) return false;
+      // A few elements of much: once they are taken, what is overwritten next can be the rest.
+      if (kept >= kLargeBytes && kept >= kFewElements * value->type.bytes()) return true;
       return kernel_between(position_.at(value->op()), position_.at(post_dominator));
     }
     if (value->type.bytes() <= kSmallBytes)

@@ -60,6 +60,7 @@ Status update_stacks_in_place(Module& module, const NormalizeOptions& options);
 Status thin_stacks(Module& module, const NormalizeOptions& options);
 Status unroll_short_reductions(Module& module, const NormalizeOptions& options);
 Status contract_multiply_add(Module& module, const NormalizeOptions& options);
+Status simplify_updates(Module& module, const NormalizeOptions& options);
 Status remove_dead(Module& module, const NormalizeOptions& options);
 
 // A function is pointwise if each result element is computed from a few argument elements by

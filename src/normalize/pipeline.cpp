@@ -9,6 +9,7 @@ const std::vector<NormalizePass>& normalize_passes() {
       {"unroll-loops", unroll_loops},
       {"inline-calls", inline_calls},
       {"capture-invariants", capture_invariants},
+      {"simplify-updates", simplify_updates},
       {"update-stacks-in-place", update_stacks_in_place},
       {"thin-stacks", thin_stacks},
       {"unroll-short-reductions", unroll_short_reductions},

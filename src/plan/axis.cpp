@@ -46,15 +46,25 @@ std::vector<Part> parts(const Kernel& kernel, PieceAxis axis) {
           {&dot->epilogue, joined({dot->batch, dot->m, dot->n}), dims[2]}};
 }
 
+// The values that a dynamic term's node can have, which is clamped by constants.
+std::optional<std::pair<int64_t, int64_t>> range_of(const Expr& expr, int32_t node) {
+  const ExprNode& clamp = expr.nodes[static_cast<size_t>(node)];
+  if (clamp.kind != ExprNode::Kind::op || clamp.op != OpKind::clamp) return {};
+  const ExprNode& low = expr.nodes[static_cast<size_t>(clamp.operands[0])];
+  const ExprNode& high = expr.nodes[static_cast<size_t>(clamp.operands[2])];
+  if (low.kind != ExprNode::Kind::constant || high.kind != ExprNode::Kind::constant) return {};
+  return std::pair(static_cast<int64_t>(low.bits[0]), static_cast<int64_t>(high.bits[0]));
+}
+
 // The coordinate of the cut dimension must be the loop index itself: of the other terms each moves
 // by whole rounds of the cut, or all of them together stay within one stride.
-OperandUse classify(const Access& access, const std::vector<int64_t>& extents, int dim,
-                    int64_t elements) {
+OperandUse classify(const Expr& expr, const Access& access, const std::vector<int64_t>& extents,
+                    int dim, int64_t elements) {
   const Affine& affine = access.affine;
   size_t at = static_cast<size_t>(dim);
   if (dim < 0 || (access.dynamic.empty() && affine.coefficients[at] == 0)) return {};
   OperandUse mixed{OperandUse::Kind::mixed, {}};
-  if (!access.dynamic.empty() || affine.coefficients[at] <= 0) return mixed;
+  if (affine.coefficients[at] <= 0) return mixed;
   Cut cut{affine.coefficients[at], extents[at]};
   int64_t round = cut.stride * cut.extent;
   if (round == 0 || elements % round != 0) return mixed;
@@ -63,6 +73,12 @@ OperandUse classify(const Access& access, const std::vector<int64_t>& extents, i
     if (d == at || affine.coefficients[d] % round == 0) continue;
     int64_t reach = affine.coefficients[d] * (extents[d] - 1);
     (reach < 0 ? lowest : highest) += reach;
+  }
+  for (const Access::Dynamic& term : access.dynamic) {
+    auto range = range_of(expr, term.node);
+    if (!range || term.stride < 0) return mixed;
+    lowest += term.stride * range->first;
+    highest += term.stride * range->second;
   }
   if (lowest < 0 || highest >= cut.stride) return mixed;
   return {OperandUse::Kind::slice, cut};
@@ -163,7 +179,7 @@ OperandUse input_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis a
   for (const Part& part : parts(kernel, axis))
     for (const ExprNode& node : part.expr->nodes) {
       if (node.kind != ExprNode::Kind::load || node.input != static_cast<int32_t>(input)) continue;
-      OperandUse one = classify(node.access, part.extents, part.dim, elements);
+      OperandUse one = classify(*part.expr, node.access, part.extents, part.dim, elements);
       if (use && *use != one) return {OperandUse::Kind::mixed, {}};
       use = one;
     }
@@ -182,7 +198,7 @@ OperandUse output_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis 
   }
   if (axis.contracted()) return {};
   Part last = parts(kernel, axis).back();
-  return classify(outputs_of(kernel)[output].store, last.extents, last.dim, elements);
+  return classify(*last.expr, outputs_of(kernel)[output].store, last.extents, last.dim, elements);
 }
 
 bool needs_variant(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis,

@@ -12,6 +12,7 @@ namespace ullage {
 namespace {
 
 constexpr int64_t kSmallBytes = 4096;
+constexpr int64_t kFewElements = 512;  // one in so many
 
 class ListScheduler {
  public:
@@ -66,9 +67,30 @@ class ListScheduler {
     return net;
   }
 
+  // What a kernel may add and still run at once: little, or little of an input that another reader
+  // could then overwrite.
+  int64_t small_bytes(KernelId k) const {
+    int64_t small = kSmallBytes;
+    for (ValueId input : graph_.kernels[static_cast<size_t>(k)].inputs) {
+      const KernelValue& value = graph_.values[static_cast<size_t>(input)];
+      bool overwritten =
+          std::any_of(value.consumers.begin(), value.consumers.end(),
+                      [&](KernelId other) { return other != k && may_overwrite(other, input); });
+      if (value.producer >= 0 && overwritten) small = std::max(small, value.bytes / kFewElements);
+    }
+    return small;
+  }
+
+  bool may_overwrite(KernelId k, ValueId input) const {
+    const Kernel& kernel = graph_.kernels[static_cast<size_t>(k)];
+    return std::any_of(kernel.in_place.begin(), kernel.in_place.end(), [&](const auto& pair) {
+      return kernel.inputs[static_cast<size_t>(pair.input)] == input;
+    });
+  }
+
   KernelId choose() const {
     for (KernelId k : ready_)
-      if (net_bytes(k) <= kSmallBytes &&
+      if (net_bytes(k) <= small_bytes(k) &&
           costs_.extra_bytes[static_cast<size_t>(k)] <= largest_extra_)
         return k;
     return *ready_.begin();

@@ -1,6 +1,7 @@
 #include "plan/validate_access.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ullage {
 
@@ -63,6 +64,25 @@ int64_t at(const Affine& affine, const std::vector<int64_t>& point) {
   for (size_t d = 0; d < affine.coefficients.size(); ++d)
     address += affine.coefficients[d] * point[d];
   return address;
+}
+
+// The least and the greatest that the terms which depend on data add to an address, where each is
+// clamped by constants.
+std::optional<std::pair<int64_t, int64_t>> data_reach(const Expr& expr, const Access& access) {
+  std::pair<int64_t, int64_t> reach{0, 0};
+  for (const Access::Dynamic& term : access.dynamic) {
+    const ExprNode& index = expr.nodes[static_cast<size_t>(term.node)];
+    if (index.kind != ExprNode::Kind::op || index.op != OpKind::clamp) return {};
+    std::array<int64_t, 2> ends;
+    for (size_t e = 0; e < 2; ++e) {
+      const ExprNode& bound = expr.nodes[static_cast<size_t>(index.operands[2 * e])];
+      if (bound.kind != ExprNode::Kind::constant) return {};
+      ends[e] = static_cast<int64_t>(bound.bits[0]) * term.stride;
+    }
+    reach.first += std::min(ends[0], ends[1]);
+    reach.second += std::max(ends[0], ends[1]);
+  }
+  return reach;
 }
 
 // Calls f(point) at the ends, next to them and in the middle of every dimension; stops when it
@@ -185,11 +205,19 @@ bool loads_agree(const Kernel& kernel, const Kernel& running, const PlanStep& st
         if (!(run == full.access) || shift != 0) return false;
         continue;
       }
-      if (!full.access.dynamic.empty()) return false;
+      if (run.dynamic != full.access.dynamic) return false;
+      auto reach = data_reach(*space.full, full.access);
+      if (!reach) return false;
       bool agrees = at_points(space, [&](const std::vector<int64_t>& point) {
-        int64_t address = at(full.access.affine, point);
-        if (address < 0 || address >= elements) return full.guard >= 0;
-        return place(placement, address) == at(run.affine, point) - shift;
+        for (int64_t moved : {reach->first, reach->second}) {
+          int64_t address = at(full.access.affine, point) + moved;
+          if (address < 0 || address >= elements) {
+            if (full.guard < 0) return false;
+          } else if (place(placement, address) != at(run.affine, point) + moved - shift) {
+            return false;
+          }
+        }
+        return true;
       });
       if (!agrees) return false;
     }

@@ -101,5 +101,14 @@ TEST(Planner, AttentionNeverExistsWhole) {
   EXPECT_EQ(p.tight.recomputed_flops, 0);
 }
 
+// 16 MiB of logits: once without a budget, since the lookup is made before they are overwritten,
+// and one block of 256 rows in the end.
+TEST(Planner, CrossEntropyNeverExistsWhole) {
+  Planned p = planned(kCrossEntropy);
+  EXPECT_LT(p.free.temp_bytes, 17 << 20);
+  EXPECT_LT(p.tight.temp_bytes, 5 << 20);
+  EXPECT_EQ(p.tight.recomputed_flops, 0);
+}
+
 }  // namespace
 }  // namespace ullage

@@ -134,6 +134,29 @@ TEST_F(Validate, NoticesWrongAddresses) {
   EXPECT_TRUE(validate(cut_).empty());
 }
 
+TEST_F(Validate, NoticesLookupsBeyondAPiece) {
+  plan(kCrossEntropy);
+  EXPECT_EQ(validate(cut_), std::vector<std::string>{});
+  // The kernel that looks one class up, in pieces of rows.
+  KernelGraph& graph = program_->graph;
+  bool found = false;
+  for (Kernel& kernel : graph.kernels) {
+    LoopKernel* loop = kernel.get<LoopKernel>();
+    if (!loop) continue;
+    for (ExprNode& node : loop->expr.nodes) {
+      if (node.kind != ExprNode::Kind::load || node.access.dynamic.empty()) continue;
+      found = true;
+      ExprNode& index = loop->expr.nodes[static_cast<size_t>(node.access.dynamic[0].node)];
+      ExprNode& highest = loop->expr.nodes[static_cast<size_t>(index.operands[2])];
+      highest.bits[0] += 1;  // the last class and the first of the next row
+      EXPECT_FALSE(validate(cut_).empty());
+      highest.bits[0] -= 1;
+      EXPECT_TRUE(validate(cut_).empty());
+    }
+  }
+  EXPECT_TRUE(found);
+}
+
 TEST_F(Validate, NoticesVariantOfAnotherKernel) {
   plan(kBackwardStep);
   ASSERT_FALSE(cut_.main.variants.empty());
