@@ -165,7 +165,7 @@ class Simulator {
       if (pair.output != output) continue;
       int32_t x = inputs[static_cast<size_t>(pair.input)];
       if (pair.required) required = true, required_input = x;
-      if (!replaceable(x, pair.input, entry, e)) continue;
+      if (!replaceable(x, pair.input, entry, e) || read_beside(kernel, inputs, x)) continue;
       if (schedule_.instances[static_cast<size_t>(x)].bytes !=
           schedule_.instances[static_cast<size_t>(y)].bytes)
         continue;
@@ -173,6 +173,19 @@ class Simulator {
       if (best < 0 || x == wanted) best = x;
     }
     return best;
+  }
+
+  // Whether the kernel reads the value as an operand that nothing replaces too: a loop that starts
+  // with a value may also read it from outside, in every iteration.
+  static bool read_beside(const Kernel& kernel, std::span<const int32_t> inputs, int32_t x) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      auto replaces = [i](const Kernel::InPlace& pair) {
+        return pair.input == static_cast<int32_t>(i);
+      };
+      if (inputs[i] == x && std::none_of(kernel.in_place.begin(), kernel.in_place.end(), replaces))
+        return true;
+    }
+    return false;
   }
 
   // Whether nobody needs an input's old content once this entry has written over it: it is the last

@@ -249,7 +249,10 @@ class Search {
   // Loops and conditionals at the peak: what they run is searched in turn, for as much less as is
   // missing, and for half of what it takes.
   void consider_bodies(int64_t budget, std::optional<Move>& best) {
-    KernelId k = work_.schedule.entries[index(work_.profile.peak_entry)].kernel;
+    // The peak may be outside all kernels: what the program takes and returns.
+    size_t at = index(work_.profile.peak_entry);
+    if (at >= work_.schedule.entries.size()) return;
+    KernelId k = work_.schedule.entries[at].kernel;
     auto found = bodies_.find(k);
     if (found == bodies_.end()) return;
     int64_t now = costs_.extra_bytes[index(k)];

@@ -1,0 +1,77 @@
+// A small share of the random programs, always the same: `random_programs` runs more.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "interp/interpret.h"
+#include "random/check.h"
+#include "syntax/reader.h"
+#include "syntax/writer.h"
+
+namespace ullage::random_programs {
+namespace {
+
+TEST(RandomPrograms, CompiledAsInterpreted) {
+  GeneratorCounts counts;
+  int64_t fine = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    RandomProgram program = Generator(seed, counts).generate();
+    CheckOptions options;
+    options.budgets = seed % 6 == 0;
+    options.threads = seed % 4 == 1;
+    Verdict verdict = check(*program.module, program.inputs, program.results, options);
+    EXPECT_NE(verdict.kind, Verdict::Kind::wrong) << "seed " << seed << ": " << verdict.what << "\n"
+                                                  << write_text(*program.module);
+    fine += verdict.kind == Verdict::Kind::fine;
+  }
+  EXPECT_GE(fine, 190);
+  EXPECT_GE(counts.made.size(), 75u);
+}
+
+// Programs that were wrong once, made small. Constants stand in the text where values matter.
+TEST(RandomPrograms, FoundEarlier) {
+  const std::string folder = std::string(ULLAGE_SOURCE_DIR) + "/test/random/found";
+  int64_t programs = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    SCOPED_TRACE(file.path().string());
+    Result<std::unique_ptr<Module>> module = read_file(file.path().string());
+    ASSERT_TRUE(module.ok()) << to_string(module.diagnostics());
+    for (uint64_t seed : {1, 2, 3}) {
+      Random random(seed);
+      std::vector<Tensor> inputs;
+      for (const Value* argument : (*module)->entry()->body().arguments())
+        inputs.push_back(random_tensor(random, argument->type));
+      Analysed known = analyse(**module, inputs);
+      ASSERT_TRUE(known.ok()) << known.why;
+      Verdict verdict = check(**module, inputs, known.results);
+      EXPECT_EQ(verdict.kind, Verdict::Kind::fine) << verdict.what;
+    }
+    ++programs;
+  }
+  EXPECT_GE(programs, 1);
+}
+
+TEST(RandomPrograms, SameSeedSameProgram) {
+  GeneratorCounts counts;
+  for (uint64_t seed : {7, 8, 9})
+    EXPECT_EQ(write_text(*Generator(seed, counts).generate().module),
+              write_text(*Generator(seed, counts).generate().module));
+}
+
+// The interpreter alone, run on the whole program, agrees with the analysis that runs it one
+// operation at a time.
+TEST(RandomPrograms, AnalysisIsTheInterpreter) {
+  GeneratorCounts counts;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    RandomProgram program = Generator(seed, counts).generate();
+    auto results = interpret(*program.module, "main", program.inputs);
+    ASSERT_TRUE(results.ok()) << to_string(results.diagnostics());
+    for (size_t i = 0; i < results->size(); ++i) {
+      Bounded exact = {program.results[i].value, nullptr};
+      EXPECT_FALSE(difference(exact, (*results)[i])) << "seed " << seed << " result " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ullage::random_programs
