@@ -1,9 +1,12 @@
 // Local rewrites that change no value, capped folding of constants, and dead code.
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <numeric>
 
 #include "interp/interpret.h"
 #include "normalize/rewrite.h"
+#include "ops/combiner.h"
 
 namespace ullage {
 
@@ -70,6 +73,55 @@ std::optional<Literal> fold_splat_movement(const Op& op) {
   }
 }
 
+bool is_splat(const Literal& literal) {
+  return literal.splat || literal.type.num_elements() == 1;
+}
+
+// Evaluates an elementwise operation on one element of constants, with the interpreter, and makes
+// the result a splat of `type`.
+std::optional<Literal> fold_element(OpKind kind, const Attributes& attributes,
+                                    std::span<const Literal* const> operands, const Type& type) {
+  Function scratch("fold");
+  std::vector<Value*> values;
+  std::vector<Tensor> tensors;
+  for (const Literal* literal : operands) {
+    std::vector<std::byte> bytes(literal->element(0),
+                                 literal->element(0) + storage_bytes(literal->type.dtype));
+    Type scalar = Type::tensor(literal->type.dtype, {});
+    tensors.push_back(Tensor::from(Literal::make(scalar, bytes, true)));
+    values.push_back(scratch.body().add_argument(scalar));
+  }
+  Type scalar = Type::tensor(type.dtype, {});
+  Op* one = scratch.create(scratch.body(), kind, values, {&scalar, 1}, attributes);
+  Result<std::vector<Tensor>> result = evaluate(*one, tensors);
+  if (!result) return {};
+  const Tensor& folded = (*result)[0];
+  return Literal::make(type, {folded.data(), folded.data() + folded.size_bytes()}, true);
+}
+
+// A reduction of equal elements that the first of them settles, in whatever order: zeros are
+// added, a maximum is taken.
+std::optional<Literal> fold_splat_reduction(const Op& op) {
+  if (op.kind != OpKind::reduce || op.num_results() != 1) return {};
+  const Literal* element = constant_value(op.operand(0));
+  const Literal* initial = constant_value(op.operand(1));
+  const Type& type = op.result()->type;
+  std::optional<OpKind> combine = plain_combiner(op);
+  if (!element || !initial || !combine || !is_splat(*element) || !type.is_static() ||
+      type.quantized || op.operand(0)->type.num_elements() == 0)
+    return {};
+  std::array<const Literal*, 2> pair = {initial, element};
+  std::optional<Literal> first = fold_element(*combine, {}, pair, type);
+  pair = {element, element};
+  std::optional<Literal> among = fold_element(*combine, {}, pair, type);
+  if (!first || !among) return {};
+  pair[0] = &*first;
+  std::optional<Literal> second = fold_element(*combine, {}, pair, type);
+  bool settled = second && *second->bytes == *first->bytes &&
+                 std::memcmp(among->element(0), element->element(0), among->bytes->size()) == 0;
+  return settled ? first : std::nullopt;
+}
+
 // Evaluates an operation on constants with the interpreter, on one element if all operands are
 // splats.
 std::optional<Literal> fold(const Op& op, const NormalizeOptions& options) {
@@ -79,34 +131,18 @@ std::optional<Literal> fold(const Op& op, const NormalizeOptions& options) {
   bool elementwise = has_trait(op.kind, kElementwise);
   if (!elementwise && !has_trait(op.kind, kIndexing) && op.kind != OpKind::bitcast_convert)
     return {};
-  bool splats = true;
-  std::vector<Tensor> operands;
+  std::vector<const Literal*> literals;
   for (Value* operand : op.operands()) {
     const Literal* literal = constant_value(operand);
     if (!literal || literal->type.quantized) return {};
-    splats = splats && (literal->splat || literal->type.num_elements() == 1);
+    literals.push_back(literal);
   }
-  if (elementwise && splats) {
-    Function scratch("fold");
-    std::vector<Value*> values;
-    for (Value* operand : op.operands()) {
-      const Literal* literal = constant_value(operand);
-      std::vector<std::byte> bytes(literal->element(0),
-                                   literal->element(0) + storage_bytes(literal->type.dtype));
-      Type scalar = Type::tensor(literal->type.dtype, {});
-      operands.push_back(Tensor::from(Literal::make(scalar, bytes, true)));
-      values.push_back(scratch.body().add_argument(scalar));
-    }
-    Type scalar = Type::tensor(type.dtype, {});
-    Op* one = scratch.create(scratch.body(), op.kind, values, {&scalar, 1}, op.attributes);
-    Result<std::vector<Tensor>> result = evaluate(*one, operands);
-    if (!result) return {};
-    const Tensor& folded = (*result)[0];
-    return Literal::make(type, {folded.data(), folded.data() + folded.size_bytes()}, true);
-  }
+  auto splat = [](const Literal* literal) { return is_splat(*literal); };
+  if (elementwise && std::all_of(literals.begin(), literals.end(), splat))
+    return fold_element(op.kind, op.attributes, literals, type);
   if (type.bytes() > options.fold_limit_bytes) return {};
-  for (Value* operand : op.operands()) {
-    const Literal* literal = constant_value(operand);
+  std::vector<Tensor> operands;
+  for (const Literal* literal : literals) {
     if (literal->type.bytes() > options.fold_limit_bytes) return {};
     operands.push_back(Tensor::from(*literal));
   }
@@ -151,6 +187,7 @@ void simplify_region(const Module& module, Function& function, Region& region,
       continue;
     }
     std::optional<Literal> literal = fold_splat_movement(*op);
+    if (!literal) literal = fold_splat_reduction(*op);
     if (!literal) literal = fold(*op, options);
     if (!literal) continue;
     op->result()->replace_all_uses_with(make_constant(function, op, std::move(*literal))->result());

@@ -173,6 +173,24 @@ TEST(Normalize, FoldingKeepsSplatsSmall) {
   EXPECT_EQ(value, 4.0f);
 }
 
+TEST(Normalize, FoldsReductionsThatOneElementSettles) {
+  auto module = normalized(R"(
+    func.func public @main() -> (tensor<8xf32>, tensor<8xf32>, tensor<f32>) {
+      %zeros = stablehlo.constant dense<0.0> : tensor<8x100xf32>
+      %tenths = stablehlo.constant dense<0.1> : tensor<8x100xf32>
+      %three = stablehlo.constant dense<3.0> : tensor<f32>
+      %0 = stablehlo.reduce(%zeros init: %three) applies stablehlo.add across dimensions = [1] : (tensor<8x100xf32>, tensor<f32>) -> tensor<8xf32>
+      %1 = stablehlo.reduce(%tenths init: %three) applies stablehlo.add across dimensions = [1] : (tensor<8x100xf32>, tensor<f32>) -> tensor<8xf32>
+      %2 = stablehlo.reduce(%tenths init: %three) applies stablehlo.minimum across dimensions = [0, 1] : (tensor<8x100xf32>, tensor<f32>) -> tensor<f32>
+      return %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<f32>
+    })");
+  EXPECT_EQ(count(*module, OpKind::reduce), 1);
+  auto results = interpret(*module, "main", {});
+  ASSERT_TRUE(results.ok());
+  EXPECT_EQ((*results)[0].as<float>()[7], 3.0f);
+  EXPECT_EQ((*results)[2].as<float>()[0], 0.1f);
+}
+
 TEST(Normalize, ContractsProductsThatOneSumReads) {
   auto module = normalized(R"(
     func.func public @main(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>, %h: tensor<8xbf16>)
