@@ -35,11 +35,15 @@ struct PhaseTime {
 // A program through planning. Graphs and plan refer to the module, so it stays alive with them.
 struct PlannedProgram {
   std::unique_ptr<Module> module;
-  std::unique_ptr<Module>
-      merged_module;  // with the program's own recomputation undone; null if it has none
   Target target;
   KernelGraph graph;
-  std::unique_ptr<KernelGraph> merged_graph;
+  // Other forms of it that the planner weighs under a budget (driver/variants.h).
+  struct Variant {
+    std::string_view name;
+    std::unique_ptr<Module> module;
+    KernelGraph graph;
+  };
+  std::vector<std::unique_ptr<Variant>> variants;
   std::unique_ptr<Planner> planner;
   PlanOptions plan_options;  // for planning again, with another budget
   PlanOutcome outcome;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "driver/variants.h"
 #include "normalize/normalize.h"
 
 namespace ullage {
@@ -12,7 +13,6 @@ namespace ullage {
 namespace {
 
 constexpr std::string_view kMoves[] = {"split", "recompute"};
-constexpr std::string_view kMerge = "merge-recomputation";
 
 bool is_move(std::string_view name) {
   return std::find(std::begin(kMoves), std::end(kMoves), name) != std::end(kMoves);
@@ -21,7 +21,7 @@ bool is_move(std::string_view name) {
 std::vector<std::string_view> names() {
   std::vector<std::string_view> out;
   for (const NormalizePass& pass : normalize_passes()) out.push_back(pass.name);
-  out.push_back(kMerge);
+  for (const ProgramForm& form : kProgramForms) out.push_back(form.name);
   out.insert(out.end(), std::begin(kMoves), std::end(kMoves));
   return out;
 }

@@ -29,8 +29,4 @@ class Dumper {
 // The plan as text: buffers with addresses and lifetimes, then steps.
 std::string describe(const Plan& plan);
 
-// A copy of the module without optimization barriers, in which equal computations of the entry
-// function are one: the program before its author asked for recomputation.
-std::unique_ptr<Module> merge_recomputation(const Module& module);
-
 }  // namespace ullage

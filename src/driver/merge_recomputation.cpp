@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "driver/copy_module.h"
-#include "driver/dump.h"
+#include "driver/variants.h"
 
 namespace ullage {
 
@@ -142,6 +142,11 @@ void unify_functions(Module& module) {
 }  // namespace
 
 std::unique_ptr<Module> merge_recomputation(const Module& module) {
+  bool has_barriers = false;
+  for (const auto& function : module.functions)
+    walk(function->body(),
+         [&](Op* op) { has_barriers |= op->kind == OpKind::optimization_barrier; });
+  if (!has_barriers) return nullptr;
   std::unique_ptr<Module> copy = copy_module(module);
   unify_functions(*copy);
   if (Function* entry = copy->entry()) merge_equal(*entry);

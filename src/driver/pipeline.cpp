@@ -9,6 +9,7 @@
 #include "driver/disabled.h"
 #include "driver/dump.h"
 #include "driver/load.h"
+#include "driver/variants.h"
 #include "kernels/build.h"
 #include "normalize/normalize.h"
 #include "ops/verify.h"
@@ -66,11 +67,21 @@ Status normalize_module(Module& module, const Disabled& disabled, Dumper& dumper
   });
 }
 
-bool has_barriers(const Module& module) {
-  bool found = false;
-  for (const auto& function : module.functions)
-    walk(function->body(), [&](Op* op) { found |= op->kind == OpKind::optimization_barrier; });
-  return found;
+// Other forms of the program than as written, which a budget may ask for.
+Status add_variants(PlannedProgram& program, const Disabled& disabled, Phases& phases,
+                    Dumper& dumper) {
+  for (const ProgramForm& form : kProgramForms) {
+    if (disabled.in_function(form.name, program.module->entry()->name)) continue;
+    std::unique_ptr<Module> module =
+        phases.run(form.name, [&] { return form.make(*program.module); });
+    if (!module) continue;
+    dumper.write(form.name, *module);
+    Result<KernelGraph> graph = build_kernels(*module, *module->entry(), program.target);
+    if (!graph) return graph.diagnostics();
+    program.variants.push_back(
+        std::make_unique<PlannedProgram::Variant>(form.name, std::move(module), std::move(*graph)));
+  }
+  return Ok{};
 }
 
 }  // namespace
@@ -109,17 +120,9 @@ Result<std::unique_ptr<PlannedProgram>> plan_program(std::unique_ptr<Module> mod
   out->graph = std::move(*graph);
   dumper.write("kernels", to_string(out->graph));
 
-  // With a budget the program's own recomputation is a hint: the planner also looks at the program
-  // without it.
-  if (settings.budget_bytes && has_barriers(*out->module) &&
-      !disabled->in_function("merge-recomputation", out->module->entry()->name)) {
-    out->merged_module =
-        phases.run("merge-recomputation", [&] { return merge_recomputation(*out->module); });
-    dumper.write("merge-recomputation", *out->merged_module);
-    Result<KernelGraph> merged =
-        build_kernels(*out->merged_module, *out->merged_module->entry(), out->target);
-    if (!merged) return merged.diagnostics();
-    out->merged_graph = std::make_unique<KernelGraph>(std::move(*merged));
+  if (settings.budget_bytes) {
+    status = add_variants(*out, *disabled, phases, dumper);
+    if (!status) return status.diagnostics();
   }
 
   out->plan_options.budget_bytes = settings.budget_bytes;
@@ -128,7 +131,9 @@ Result<std::unique_ptr<PlannedProgram>> plan_program(std::unique_ptr<Module> mod
     return !disabled.at(move, module->locations, where);
   };
   out->outcome = phases.run("plan", [&] {
-    out->planner = std::make_unique<Planner>(out->graph, out->merged_graph.get(), out->target);
+    std::vector<ProgramVariant> others;
+    for (const auto& variant : out->variants) others.push_back({variant->name, &variant->graph});
+    out->planner = std::make_unique<Planner>(out->graph, others, out->target);
     return out->planner->plan(out->plan_options);
   });
   if (out->outcome.plan) {

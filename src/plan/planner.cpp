@@ -17,45 +17,68 @@ constexpr PieceRange kFinest = kPieceRanges[2];
 
 }  // namespace
 
-Planner::Planner(const KernelGraph& as_written, const KernelGraph* merged, const Target& target)
-    : as_written_(&as_written),
-      merged_(merged),
+Planner::Planner(const KernelGraph& as_written, const std::vector<ProgramVariant>& others,
+                 const Target& target)
+    : forms_{{"", &as_written}},
       target_(target),
-      lower_bound_(ullage::lower_bound_bytes(as_written)) {}
+      lower_bound_(ullage::lower_bound_bytes(as_written)) {
+  forms_.insert(forms_.end(), others.begin(), others.end());
+  bases_.resize(forms_.size());
+}
 
 Planner::~Planner() = default;
 
-ScheduledGraph& Planner::base(bool from_merged) {
-  std::optional<ScheduledGraph>& base = from_merged ? merged_base_ : base_;
-  if (!base) base = schedule_graph(from_merged ? *merged_ : *as_written_, target_, Scope::program);
+ScheduledGraph& Planner::base(size_t form) {
+  std::optional<ScheduledGraph>& base = bases_[form];
+  if (!base) base = schedule_graph(*forms_[form].graph, target_, Scope::program);
   return *base;
 }
 
-std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, bool from_merged,
+std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, size_t form,
                                  int64_t& steps) {
   std::optional<Plan> best;
   for (const PieceRange& pieces : kPieceRanges) {
-    std::optional<Plan> plan = fit(options, budget, from_merged, pieces, steps);
+    std::optional<Plan> plan = fit(options, budget, form, pieces, steps);
     if (plan && (!best || plan->predicted_seconds < best->predicted_seconds))
       best = std::move(plan);
   }
   return best;
 }
 
-std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, bool from_merged,
+std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, size_t form,
                                  const PieceRange& pieces, int64_t& steps) {
-  ScheduledGraph work = base(from_merged);
+  ScheduledGraph work = base(form);
   int64_t target = budget;
   // Packing may need a little more than what is alive: aim lower by that much and try again.
   for (int round = 0; round < 4; ++round) {
     bool fits = fit_schedule(work, target, target_, options, pieces, steps);
-    Plan plan = lay_out(work, {});
+    Plan plan = lay_out_form(work, form);
     if (!floor_plan_ || plan.arena_bytes < floor_plan_->arena_bytes) floor_plan_ = plan;
     if (plan.arena_bytes <= budget) return plan;
     if (!fits) return {};
     target -= std::max<int64_t>(plan.arena_bytes - budget, 64);
   }
   return {};
+}
+
+// What another form of the program computes beyond the one that was written is recomputation too.
+Plan Planner::lay_out_form(const ScheduledGraph& work, size_t form) {
+  Plan plan = lay_out(work, {});
+  if (form == 0) return plan;
+  const ScheduledGraph &written = base(0), &other = base(form);
+  auto flops = [](const ScheduledGraph& graph) {
+    double total = 0;
+    for (const Entry& entry : graph.schedule.entries) total += graph.schedule.kernel(entry).flops;
+    return total;
+  };
+  plan.recomputed_flops += std::max(0.0, flops(other) - flops(written));
+  PlanDecision decision;
+  decision.move = forms_[form].name;
+  decision.what = "in the whole program";
+  decision.bytes = written.profile.peak - other.profile.peak;
+  decision.seconds = other.profile.seconds - written.profile.seconds;
+  plan.decisions.insert(plan.decisions.begin(), std::move(decision));
+  return plan;
 }
 
 // Aiming at nothing finds a low plan, not the lowest: what helps at one budget differs from what
@@ -67,8 +90,8 @@ void Planner::search_floor(const PlanOptions& options) {
     int64_t target = impossible + (floor_plan_->arena_bytes - impossible) / 2;
     int64_t before = floor_plan_->arena_bytes;
     int64_t steps = options.step_limit / 4;
-    fit(options, target, false, kFinest, steps);
-    if (merged_ && floor_plan_->arena_bytes > target) fit(options, target, true, kFinest, steps);
+    for (size_t form = 0; form < forms_.size() && floor_plan_->arena_bytes > target; ++form)
+      fit(options, target, form, kFinest, steps);
     if (floor_plan_->arena_bytes > target) impossible = target;
     if (floor_plan_->arena_bytes == before && before - impossible < before / 256) break;
   }
@@ -113,16 +136,15 @@ PlanOutcome Planner::plan(const PlanOptions& options) {
   PlanOutcome outcome;
   int64_t steps = options.step_limit;
   if (!options.budget_bytes) {
-    outcome.plan = lay_out(base(false), {});
+    outcome.plan = lay_out(base(0), {});
     return outcome;
   }
   int64_t budget = *options.budget_bytes;
   if (budget >= lower_bound_) {
-    std::optional<Plan> best = fit(options, budget, false, steps);
-    if (merged_) {
-      std::optional<Plan> other = fit(options, budget, true, steps);
-      if (other && (!best || other->predicted_seconds < best->predicted_seconds))
-        best = std::move(other);
+    std::optional<Plan> best;
+    for (size_t form = 0; form < forms_.size(); ++form) {
+      std::optional<Plan> one = fit(options, budget, form, steps);
+      if (one && (!best || one->predicted_seconds < best->predicted_seconds)) best = std::move(one);
     }
     if (best) {
       outcome.plan = std::move(best);
@@ -135,10 +157,10 @@ PlanOutcome Planner::plan(const PlanOptions& options) {
     }
   }
   if (!floor_searched_) {
-    steps = options.step_limit;
-    fit(options, 0, false, kFinest, steps);
-    steps = options.step_limit;
-    if (merged_) fit(options, 0, true, kFinest, steps);
+    for (size_t form = 0; form < forms_.size(); ++form) {
+      steps = options.step_limit;
+      fit(options, 0, form, kFinest, steps);
+    }
     search_floor(options);
     floor_searched_ = true;
   }

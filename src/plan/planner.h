@@ -62,31 +62,38 @@ struct PlanOutcome {
 
 struct PieceRange;
 
+// Another form of the same program: the same results by other operations.
+struct ProgramVariant {
+  std::string_view name;  // of what makes it
+  const KernelGraph* graph = nullptr;
+};
+
 class Planner {
  public:
-  // `as_written` honours the program's own recomputation; `merged`, if given, is the same program
-  // with it undone, from which the planner may choose its own. Both must outlive the plans made.
-  Planner(const KernelGraph& as_written, const KernelGraph* merged, const Target& target);
+  // `as_written` honours the program's own recomputation; the others are forms of the same program
+  // that recompute less or more, to be weighed where there is a budget. All must outlive the plans
+  // made.
+  Planner(const KernelGraph& as_written, const std::vector<ProgramVariant>& others,
+          const Target& target);
   ~Planner();
 
   PlanOutcome plan(const PlanOptions& options);
   int64_t lower_bound_bytes() const { return lower_bound_; }
 
  private:
-  // The program as it is before any move.
-  ScheduledGraph& base(bool from_merged);
-  // A plan within the budget from one of the two programs, or nothing. Stops when `steps` runs out.
-  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged,
-                          int64_t& steps);
-  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, bool from_merged,
+  // Form number `form` of the program as it is before any move.
+  ScheduledGraph& base(size_t form);
+  // A plan within the budget from one form, or nothing. Stops when `steps` runs out.
+  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, size_t form, int64_t& steps);
+  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, size_t form,
                           const PieceRange& pieces, int64_t& steps);
+  Plan lay_out_form(const ScheduledGraph& work, size_t form);
   void search_floor(const PlanOptions& options);
 
-  const KernelGraph* as_written_;
-  const KernelGraph* merged_;
+  std::vector<ProgramVariant> forms_;  // the first is the one that was written
   const Target& target_;
   int64_t lower_bound_ = 0;
-  std::optional<ScheduledGraph> base_, merged_base_;
+  std::vector<std::optional<ScheduledGraph>> bases_;
   std::optional<Plan> floor_plan_;  // the plan of least memory found so far
   bool floor_searched_ = false;
 };

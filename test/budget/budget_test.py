@@ -15,7 +15,7 @@ SOURCE = os.environ["ULLAGE_SOURCE_DIR"]
 SHARED = os.environ.get("ULLAGE_SHARED", os.path.join(SOURCE, "..", "shared"))
 
 BUDGETS = 5
-MOVES = ["split", "recompute", "merge-recomputation"]
+MOVES = ["split", "recompute", "merge-recomputation", "checkpoint-loops"]
 
 
 def ullage(verb, folder, *options):

@@ -64,7 +64,8 @@ struct Planned {
 Planned planned(const char* text) {
   Planned out;
   out.program = small_program(text);
-  out.planner = std::make_unique<Planner>(out.program->graph, nullptr, out.program->target);
+  out.planner = std::make_unique<Planner>(out.program->graph, std::vector<ProgramVariant>{},
+                                          out.program->target);
   out.free = *out.planner->plan({}).plan;
   PlanOptions options;
   options.budget_bytes = 0;

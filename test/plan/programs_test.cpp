@@ -42,7 +42,7 @@ std::unique_ptr<Planned> load(const std::string& name) {
   Result<KernelGraph> graph = build_kernels(*out->module, *out->module->entry(), out->target);
   EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : to_string(graph.diagnostics()));
   out->graph = std::move(*graph);
-  out->planner = std::make_unique<Planner>(out->graph, nullptr, out->target);
+  out->planner = std::make_unique<Planner>(out->graph, std::vector<ProgramVariant>{}, out->target);
   return out;
 }
 

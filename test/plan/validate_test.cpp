@@ -15,7 +15,8 @@ class Validate : public testing::Test {
 
   void plan(const char* text) {
     program_ = small_program(text);
-    planner_ = std::make_unique<Planner>(program_->graph, nullptr, program_->target);
+    planner_ =
+        std::make_unique<Planner>(program_->graph, std::vector<ProgramVariant>{}, program_->target);
     PlanOptions options;
     PlanOutcome free = planner_->plan(options);
     ASSERT_TRUE(free.plan.has_value());
