@@ -110,7 +110,11 @@ class Arithmetic {
     int32_t scale = add(large, mul(small, ratio));
     int32_t x = choose(real_larger, add(a.re, mul(a.im, ratio)), add(mul(a.re, ratio), a.im));
     int32_t y = choose(real_larger, sub(a.im, mul(a.re, ratio)), sub(mul(a.im, ratio), a.re));
-    return {div(x, scale), div(y, scale)};
+    // By zero, of its real part's sign.
+    int32_t zero = both(compare(CompareDirection::eq, b.re, constant(0)),
+                        compare(CompareDirection::eq, b.im, constant(0)));
+    return {div(choose(zero, a.re, x), choose(zero, b.re, scale)),
+            div(choose(zero, a.im, y), choose(zero, b.re, scale))};
   }
   Number exponential(Number z) const {
     int32_t size = op(OpKind::exponential, z.re);

@@ -119,6 +119,7 @@ bool all_exact(std::span<const Bounded> operands) {
 std::optional<OpKind> single_operation(const Op& op) {
   const Region& region = op.nested(op.num_regions() - 1);
   Op* first = region.first();
+  if (first == region.last()) return OpKind::return_;  // one of the arguments
   if (!first || first->next() != region.last() || region.arguments().size() != 2) return {};
   return first->kind;
 }
@@ -229,11 +230,20 @@ bool Analysis::elementwise(const Op& op, std::span<const Bounded> operands, Boun
   const DType dtype = out.value.dtype();
   const bool exact = all_exact(operands);
   if (op.kind == OpKind::bitcast_convert && has_nan(operands[0].value)) return false;
-  if (!is_inexact_type(dtype) || is_discrete(op.kind)) return exact;
+  const bool direction = op.kind == OpKind::sign && is_complex(dtype);
+  if (!is_inexact_type(dtype) || (is_discrete(op.kind) && !direction)) return exact;
+  if (direction && !exact) return false;
   // Between complex and real, e.g. abs: judged as the more complicated one.
   DType judged = dtype;
   if (op.kind == OpKind::abs && is_complex(operands[0].value.dtype()))
     judged = operands[0].value.dtype();
+  // What complex functions make of infinities, NaNs and the power of zero is nowhere laid down.
+  if (is_complex(judged) && ulps(op.kind, judged) > 4)
+    for (const Bounded& operand : operands)
+      for (int64_t i = 0; i < operand.value.num_elements(); ++i) {
+        std::complex<double> z = number_at(operand.value, i);
+        if (!finite(z) || (op.kind == OpKind::power && z == 0.0)) return false;
+      }
   const double own = ulps(op.kind, judged);
   const bool contracts = op.kind == OpKind::multiply || op.kind == OpKind::chlo_square;
   if (exact && own == 0 && !contracts && !is_narrow(dtype)) return true;
@@ -345,8 +355,8 @@ bool Analysis::sums(const Op& op, std::span<const Bounded> operands, Row& out) {
   if (*kind == OpKind::maximum || *kind == OpKind::minimum) {
     if (exact) return true;
     if (op.kind != OpKind::reduce && op.kind != OpKind::reduce_window) return false;
-  } else if (*kind == OpKind::return_ || *kind != OpKind::add) {
-    return false;
+  } else if (*kind != OpKind::add) {
+    return *kind == OpKind::return_ && exact;
   }
   if (op.kind == OpKind::select_and_scatter && !exact) return false;
   std::vector<Tensor> sizes, errors;

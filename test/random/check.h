@@ -20,6 +20,8 @@ struct Verdict {
 struct CheckOptions {
   bool budgets = true;  // also at the floor and between it and no budget
   bool threads = true;  // also with two threads
+  // Only one of these variants, the n-th modulo their number; compiling takes most of the time.
+  std::optional<uint64_t> only;
 };
 
 // `want` has the program's results.

@@ -1,7 +1,8 @@
 // random_programs [--first SEED] [--count N] [--seconds S] [--no-budgets] [--no-threads]
-//                 [--out DIR] [--print] [--keep-going N]
-// Compares the compiled path with the interpreter on random programs, one per seed. A program that
-// is wrong is made smaller and written to DIR as SEED.mlir and SEED.npz:
+//                 [--all] [--out DIR] [--print] [--keep-going N]
+// Compares the compiled path with the interpreter on random programs, one per seed. Each runs
+// without a budget and in one other way, or with --all in every way. A program that is wrong is
+// made smaller and written to DIR as SEED.mlir and SEED.npz:
 //   ullage run SEED.mlir --input SEED.npz --compare interpreter
 // Prints what was covered; exits with 1 if anything was wrong.
 #include <fmt/format.h>
@@ -52,7 +53,7 @@ int main(int argc, char** argv) {
   int64_t count = 1000, keep_going = 20;
   double seconds = 1e9;
   std::string directory;
-  bool print = false;
+  bool print = false, all = false;
   CheckOptions options;
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
@@ -71,6 +72,8 @@ int main(int argc, char** argv) {
       options.budgets = false;
     else if (word == "--no-threads")
       options.threads = false;
+    else if (word == "--all")
+      all = true;
     else if (word == "--print")
       print = true;
     else
@@ -94,6 +97,7 @@ int main(int argc, char** argv) {
     RandomProgram program = Generator(seed, counts).generate();
     generating += elapsed() - before;
     if (print) fmt::print("{}\n", write_text(*program.module));
+    if (!all) options.only = seed;
     Verdict verdict = check(*program.module, program.inputs, program.results, options);
     for (const Bounded& result : program.results) exact += result.exact(), ++results;
     if (verdict.kind == Verdict::Kind::fine) ++fine;

@@ -247,8 +247,8 @@ class CompiledDot : public CompiledKernel {
     const MatmulOutput& out = plan_.output;
     int64_t row_stride = plan_.swapped ? out.column_stride : out.row_stride;
     int64_t column_stride = plan_.swapped ? out.row_stride : out.column_stride;
-    std::fill(sums, sums + rows * strip,
-              -0.0f);  // adding to -0 keeps every value as it is
+    // Adding to -0 keeps every value as it is; the sum of nothing is 0.
+    std::fill(sums, sums + rows * strip, plan_.k == 0 ? 0.0f : -0.0f);
     if (call.accumulate) {
       const float* c = direct_output(call) + batch * out.batch_stride;
       for (int64_t r = row0; r < row1; ++r)

@@ -34,6 +34,10 @@ class CompiledScatter : public CompiledKernel {
       if (extent == 0) return;
     auto range = [&](const std::vector<int64_t>& low, const std::vector<int64_t>& high,
                      int64_t first, int64_t last) {
+      // Positions are shared out by where their windows begin, which may lie before the array or
+      // behind it.
+      if (first == 0) first = INT64_MIN;
+      if (last == shape_.targets) last = INT64_MAX;
       function_(call.buffers, low.data(), high.data(), first, last);
     };
     int64_t work = shape_.columns * shape_.positions;

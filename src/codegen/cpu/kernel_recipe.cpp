@@ -101,7 +101,8 @@ static Result<KernelRecipe> reduction_recipe(const Kernel& kernel, const LoopKer
     nest.roles.push_back(LoopRole::reduced);
   }
   nest.vector_dim = plan.lane_dim < 0 ? -1 : nest.dim_of[static_cast<size_t>(plan.lane_dim)];
-  code.block_length = plan.block_rows * nest.reduced_scale;
+  // Of nothing: a row that is several dimensions may have an extent of 0 among them.
+  code.block_length = std::max<int64_t>(1, plan.block_rows * nest.reduced_scale);
   for (const KernelOutput& output : nest.outputs) {
     DType dtype = nest.expr.nodes[static_cast<size_t>(output.node)].dtype;
     code.output_dtypes.push_back(dtype);
