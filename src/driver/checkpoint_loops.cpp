@@ -1,7 +1,8 @@
 // A pair of loops, forward and backward, with stacks of residuals in between: JAX's gradient of a
-// scan. N trips become m chunks of c. The forward loop stores its state at the beginning of each
-// chunk; the backward loop takes the chunks in the order in which it needs them, runs the forward
-// trips of one again from the stored state, stacks their residuals, and then does its own trips.
+// scan. The first trips become m chunks of c, the others stay as they are. The forward loop stores
+// its state at the beginning of each chunk; the backward loop takes the chunks in the order in
+// which it needs them, runs the forward trips of one again from the stored state, stacks their
+// residuals, and then does its own trips.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,7 +18,7 @@ namespace ullage {
 namespace {
 
 constexpr int64_t kFewestTrips = 3;
-constexpr double kWorthwhile = 0.7;  // of the memory that stacks take, at the most
+constexpr double kWorthwhile = 0.9;  // of the memory that stacks take, at the most
 
 // A stack of residuals: carried value of the forward loop, and who reads it.
 struct Residual {
@@ -165,30 +166,44 @@ class PairFinder {
   Pair pair_;
 };
 
-// Trips of a chunk for the least memory; 0 if that is not much less than the stacks take.
-int64_t best_chunk(const Pair& pair) {
+// The first trips forward run in chunks, the rest keep their residuals.
+struct Division {
+  int64_t chunk = 0, chunks = 0;  // trips of a chunk, number of chunks
+  int64_t stored = 0;             // trips
+};
+
+// The division of least memory in which about `quarters` of four trips are in chunks; nothing if
+// the stacks as they are take not much more.
+std::optional<Division> divide(const Pair& pair, int quarters) {
   int64_t state = 0, residual = 0;
   for (size_t s : pair.state) state += bytes(pair.forward->operand(s));
   for (const Residual& r : pair.residuals) residual += bytes(r.write->operand(1));
-  int64_t best = 0,
-          least = static_cast<int64_t>(kWorthwhile * static_cast<double>(residual * pair.trips));
-  for (int64_t c = 1; c < pair.trips; ++c) {
-    if (pair.trips % c != 0) continue;
-    int64_t total = state * (pair.trips / c) + residual * c;
-    if (total < least) best = c, least = total;
+  int64_t most = std::max<int64_t>(1, pair.trips * quarters / 4);
+  std::optional<Division> best;
+  int64_t least = 0;
+  for (int64_t c = 1; c <= most; ++c) {
+    Division one{c, most / c, pair.trips - most / c * c};
+    int64_t total = state * one.chunks + residual * (one.chunk + one.stored);
+    if (!best || total < least) best = one, least = total;
   }
+  double stacks = static_cast<double>(residual) * static_cast<double>(pair.trips);
+  if (static_cast<double>(least) > kWorthwhile * stacks) return {};
   return best;
 }
 
 // Makes the loops of one pair.
 class Chunker {
  public:
-  Chunker(Function& function, Pair pair, int64_t chunk)
+  Chunker(Function& function, Pair pair, const Division& division)
       : function_(function),
         pair_(std::move(pair)),
-        chunk_(chunk),
-        chunks_(pair_.trips / chunk),
-        outside_(*pair_.forward->region()) {}
+        division_(division),
+        outside_(*pair_.forward->region()) {
+    for (size_t i = 0; i < pair_.forward->num_operands(); ++i)
+      if (std::none_of(pair_.residuals.begin(), pair_.residuals.end(),
+                       [&](const Residual& r) { return r.number == i; }))
+        kept_.push_back(i);
+  }
 
   void run() {
     make_forward();
@@ -300,135 +315,162 @@ class Chunker {
     return create(region, OpKind::reshape, {&value, 1}, type);
   }
 
-  bool is_residual(size_t number) const {
-    return std::any_of(pair_.residuals.begin(), pair_.residuals.end(),
-                       [&](const Residual& r) { return r.number == number; });
+  std::vector<Value*> empty_stacks(Region& region, int64_t extent) {
+    std::vector<Value*> out;
+    for (const Residual& residual : pair_.residuals) {
+      Type type = residual.write->operand(0)->type;
+      type.shape[0] = extent;
+      out.push_back(zeros(region, type));
+    }
+    return out;
   }
 
+  // A trip of the forward loop on some of its carried values: all of it, or what residuals need.
+  // Residuals are stacked in the loop's further carried values, if it has any.
+  void forward_trip(const Loop& loop, const std::vector<size_t>& numbers, bool all) {
+    const Region& body = pair_.forward->nested(1);
+    ValueMap map;
+    for (size_t k = 0; k < numbers.size(); ++k) map.set(body.argument(numbers[k]), loop.carried[k]);
+    for (Op* op : body) {
+      bool writes = std::any_of(pair_.residuals.begin(), pair_.residuals.end(),
+                                [&](const Residual& r) { return r.write == op; });
+      if (writes || has_trait(op->kind, kTerminator)) continue;
+      if (all || pair_.recipe.contains(op)) clone(op, function_, loop.body(), map);
+    }
+    std::vector<Value*> next;
+    for (size_t number : numbers) next.push_back(map.lookup(body.terminator()->operand(number)));
+    for (size_t r = 0; numbers.size() + r < loop.carried.size(); ++r)
+      next.push_back(write(loop.body(), loop.carried[numbers.size() + r],
+                           map.lookup(pair_.residuals[r].write->operand(1)), loop.trip));
+    end(loop, next);
+  }
+
+  // A trip of the backward loop, with residuals from stacks of `extent`.
+  void backward_trip(const Loop& loop, const std::vector<Value*>& stacks, int64_t extent) {
+    const Region& body = pair_.backward->nested(1);
+    Value* index = directed(loop.body(), loop.trip, extent);
+    ValueMap map;
+    for (size_t i = 0; i < loop.carried.size(); ++i) map.set(body.argument(i), loop.carried[i]);
+    std::unordered_set<const Op*> reads;
+    for (size_t r = 0; r < stacks.size(); ++r)
+      for (Op* reader : pair_.residuals[r].reads) {
+        map.set(reader->result(), read(loop.body(), stacks[r], index));
+        reads.insert(reader);
+      }
+    for (Op* op : body)
+      if (!reads.contains(op) && !has_trait(op->kind, kTerminator))
+        clone(op, function_, loop.body(), map);
+    std::vector<Value*> next;
+    for (Value* value : body.terminator()->operands()) next.push_back(map.lookup(value));
+    end(loop, next);
+  }
+
+  // Chunks, then the trips that keep their residuals.
   void make_forward() {
     Op* old = pair_.forward;
     location_ = old->location;
     before_ = old;
-    std::vector<size_t> kept;  // carried values that are no residuals
-    std::vector<Value*> initial;
-    for (size_t i = 0; i < old->num_operands(); ++i)
-      if (!is_residual(i)) {
-        kept.push_back(i);
-        initial.push_back(old->operand(i));
-      }
+    std::vector<Value*> values;
+    for (size_t k : kept_) values.push_back(old->operand(k));
+    std::vector<Value*> initial = values;
     for (size_t s : pair_.state)
-      initial.push_back(zeros(outside_, stacked(old->operand(s)->type, chunks_)));
-    Loop outer = begin(outside_, chunks_, initial);
-    std::vector<Value*> carried(outer.carried.begin(),
-                                outer.carried.begin() + static_cast<std::ptrdiff_t>(kept.size()));
+      initial.push_back(zeros(outside_, stacked(old->operand(s)->type, division_.chunks)));
+    Loop outer = begin(outside_, division_.chunks, initial);
     std::vector<Value*> saved;
     for (size_t s = 0; s < pair_.state.size(); ++s) {
-      size_t at =
-          static_cast<size_t>(std::find(kept.begin(), kept.end(), pair_.state[s]) - kept.begin());
-      Value* slice = reshape(outer.body(), carried[at], stacked(carried[at]->type, 1));
-      saved.push_back(write(outer.body(), outer.carried[kept.size() + s], slice, outer.trip));
+      auto at = std::find(kept_.begin(), kept_.end(), pair_.state[s]) - kept_.begin();
+      Value* value = outer.carried[static_cast<size_t>(at)];
+      Value* slice = reshape(outer.body(), value, stacked(value->type, 1));
+      saved.push_back(write(outer.body(), outer.carried[kept_.size() + s], slice, outer.trip));
     }
-    Loop inner = begin(outer.body(), chunk_, carried);
-    ValueMap map;
-    for (size_t k = 0; k < kept.size(); ++k)
-      map.set(old->nested(1).argument(kept[k]), inner.carried[k]);
-    for (Op* op : old->nested(1)) {
-      bool writes = std::any_of(pair_.residuals.begin(), pair_.residuals.end(),
-                                [&](const Residual& r) { return r.write == op; });
-      if (!writes && !has_trait(op->kind, kTerminator)) clone(op, function_, inner.body(), map);
-    }
-    std::vector<Value*> next;
-    for (size_t k : kept) next.push_back(map.lookup(old->nested(1).terminator()->operand(k)));
-    end(inner, next);
-    next = results(inner);
+    std::vector<Value*> carried = first(outer.carried, kept_.size());
+    Loop inner = begin(outer.body(), division_.chunk, carried);
+    forward_trip(inner, kept_, true);
+    std::vector<Value*> next = results(inner);
     next.insert(next.end(), saved.begin(), saved.end());
     end(outer, next);
-    std::vector<Value*> final = results(outer);
-    for (size_t k = 0; k < kept.size(); ++k) {
-      final[k]->name = old->result(kept[k])->name;
-      old->result(kept[k])->replace_all_uses_with(final[k]);
+    values = first(results(outer), kept_.size());
+    saved_ = rest(results(outer), kept_.size());
+    if (division_.stored > 0) {
+      before_ = old;
+      std::vector<Value*> stacks = empty_stacks(outside_, division_.stored);
+      values.insert(values.end(), stacks.begin(), stacks.end());
+      Loop loop = begin(outside_, division_.stored, values);
+      forward_trip(loop, kept_, true);
+      values = first(results(loop), kept_.size());
+      stored_ = rest(results(loop), kept_.size());
     }
-    saved_.assign(final.begin() + static_cast<std::ptrdiff_t>(kept.size()), final.end());
+    for (size_t k = 0; k < kept_.size(); ++k) replace(old->result(kept_[k]), values[k]);
   }
 
-  // The residuals of chunk `number`, made again.
-  std::vector<Value*> again(Region& region, Value* number) {
-    const Region& body = pair_.forward->nested(1);
-    std::vector<Value*> initial;
-    for (size_t s = 0; s < pair_.state.size(); ++s)
-      initial.push_back(reshape(region, read(region, saved_[s], number),
-                                pair_.forward->operand(pair_.state[s])->type));
-    for (const Residual& residual : pair_.residuals) {
-      Type type = residual.write->operand(0)->type;
-      type.shape[0] = chunk_;
-      initial.push_back(zeros(region, type));
-    }
-    Loop loop = begin(region, chunk_, initial);
-    ValueMap map;
-    for (size_t s = 0; s < pair_.state.size(); ++s)
-      map.set(body.argument(pair_.state[s]), loop.carried[s]);
-    for (Op* op : body)
-      if (pair_.recipe.contains(op)) clone(op, function_, loop.body(), map);
-    std::vector<Value*> next;
-    for (size_t s : pair_.state) next.push_back(map.lookup(body.terminator()->operand(s)));
-    for (size_t r = 0; r < pair_.residuals.size(); ++r)
-      next.push_back(write(loop.body(), loop.carried[pair_.state.size() + r],
-                           map.lookup(pair_.residuals[r].write->operand(1)), loop.trip));
-    end(loop, next);
-    std::vector<Value*> out = results(loop);
-    return {out.begin() + static_cast<std::ptrdiff_t>(pair_.state.size()), out.end()};
-  }
-
+  // The trips in the order in which they were.
   void make_backward() {
     Op* old = pair_.backward;
     location_ = old->location;
+    std::vector<Value*> values = old->operands();
     before_ = old;
-    std::vector<Value*> initial = old->operands();
     for (const Residual& residual : pair_.residuals)
       if (residual.becomes)
-        initial[*residual.becomes] = zeros(outside_, initial[*residual.becomes]->type);
-    Loop outer = begin(outside_, chunks_, initial);
-    Value* number = directed(outer.body(), outer.trip, chunks_);
-    std::vector<Value*> residuals = again(outer.body(), number);
-    Loop inner = begin(outer.body(), chunk_, outer.carried);
-    Value* index = directed(inner.body(), inner.trip, chunk_);
-    ValueMap map;
-    for (size_t i = 0; i < inner.carried.size(); ++i)
-      map.set(old->nested(1).argument(i), inner.carried[i]);
-    for (size_t r = 0; r < residuals.size(); ++r)
-      for (Op* reader : pair_.residuals[r].reads)
-        map.set(reader->result(), read(inner.body(), residuals[r], index));
-    for (Op* op : old->nested(1)) {
-      bool reads =
-          std::any_of(pair_.residuals.begin(), pair_.residuals.end(), [&](const Residual& r) {
-            return std::find(r.reads.begin(), r.reads.end(), op) != r.reads.end();
-          });
-      if (!reads && !has_trait(op->kind, kTerminator)) clone(op, function_, inner.body(), map);
-    }
-    std::vector<Value*> next;
-    for (Value* value : old->nested(1).terminator()->operands()) next.push_back(map.lookup(value));
-    end(inner, next);
+        values[*residual.becomes] = zeros(outside_, values[*residual.becomes]->type);
+    if (pair_.reversed) values = backward_stored(values);
+    values = backward_chunks(values);
+    if (!pair_.reversed) values = backward_stored(values);
+    for (size_t i = 0; i < values.size(); ++i) replace(old->result(i), values[i]);
+  }
+
+  std::vector<Value*> backward_stored(const std::vector<Value*>& values) {
+    if (division_.stored == 0) return values;
+    before_ = pair_.backward;
+    Loop loop = begin(outside_, division_.stored, values);
+    backward_trip(loop, stored_, division_.stored);
+    return results(loop);
+  }
+
+  std::vector<Value*> backward_chunks(const std::vector<Value*>& values) {
+    before_ = pair_.backward;
+    Loop outer = begin(outside_, division_.chunks, values);
+    Region& body = outer.body();
+    Value* number = directed(body, outer.trip, division_.chunks);
+    std::vector<Value*> initial;
+    for (size_t s = 0; s < pair_.state.size(); ++s)
+      initial.push_back(reshape(body, read(body, saved_[s], number),
+                                pair_.forward->operand(pair_.state[s])->type));
+    std::vector<Value*> stacks = empty_stacks(body, division_.chunk);
+    initial.insert(initial.end(), stacks.begin(), stacks.end());
+    Loop again = begin(body, division_.chunk, initial);
+    forward_trip(again, pair_.state, false);
+    Loop inner = begin(body, division_.chunk, outer.carried);
+    backward_trip(inner, rest(results(again), pair_.state.size()), division_.chunk);
     end(outer, results(inner));
-    std::vector<Value*> final = results(outer);
-    for (size_t i = 0; i < final.size(); ++i) {
-      final[i]->name = old->result(i)->name;
-      old->result(i)->replace_all_uses_with(final[i]);
-    }
+    return results(outer);
+  }
+
+  static std::vector<Value*> first(const std::vector<Value*>& values, size_t count) {
+    return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)};
+  }
+  static std::vector<Value*> rest(const std::vector<Value*>& values, size_t count) {
+    return {values.begin() + static_cast<std::ptrdiff_t>(count), values.end()};
+  }
+  static void replace(Value* old, Value* by) {
+    by->name = old->name;
+    old->replace_all_uses_with(by);
   }
 
   Function& function_;
   Pair pair_;
-  int64_t chunk_, chunks_;
+  Division division_;
   Region& outside_;
+  std::vector<size_t> kept_;  // carried values of the forward loop that are no residuals
   Type counter_ = Type::tensor(DType::i32, {});
   Location location_;
-  Op* before_ = nullptr;       // where operations outside the new loops go; else at the end
-  std::vector<Value*> saved_;  // stacks of the state at the beginning of chunks
+  Op* before_ = nullptr;        // where operations outside the new loops go; else at the end
+  std::vector<Value*> saved_;   // stacks of the state at the beginning of chunks
+  std::vector<Value*> stored_;  // stacks of residuals of the trips that keep them
 };
 
 }  // namespace
 
-std::unique_ptr<Module> checkpoint_loops(const Module& module) {
+std::unique_ptr<Module> checkpoint_loops(const Module& module, int quarters) {
   std::unique_ptr<Module> copy = copy_module(module);
   bool changed = false;
   for (const auto& function : copy->functions) {
@@ -445,10 +487,10 @@ std::unique_ptr<Module> checkpoint_loops(const Module& module) {
     for (auto [depth, loop] : loops) {
       if (gone.contains(loop)) continue;
       std::optional<Pair> pair = PairFinder(loop).run();
-      int64_t chunk = pair ? best_chunk(*pair) : 0;
-      if (chunk == 0) continue;
+      std::optional<Division> division = pair ? divide(*pair, quarters) : std::nullopt;
+      if (!division) continue;
       gone.insert(pair->backward);
-      Chunker(*function, std::move(*pair), chunk).run();
+      Chunker(*function, std::move(*pair), *division).run();
       changed = true;
     }
   }

@@ -15,17 +15,21 @@ namespace ullage {
 std::unique_ptr<Module> merge_recomputation(const Module& module);
 
 // The program in which loops that stack what a later loop reads keep their state every so many
-// trips instead, and the later loop makes what it reads again from there, that many trips at a
-// time (checkpointing of Griewank and Walther, at one level). Null if no loop is like that or
-// memory would not shrink much.
-std::unique_ptr<Module> checkpoint_loops(const Module& module);
+// trips instead, and the later loop makes what it reads again from there, that many trips at a time
+// (checkpointing of Griewank and Walther, at one level). This is done to about `quarters` of four
+// trips, the rest keep their stacks. Null if no loop is like that or memory would hardly shrink.
+std::unique_ptr<Module> checkpoint_loops(const Module& module, int quarters);
 
 // All of them, by the names under which they can be disabled.
 struct ProgramForm {
   std::string_view name;
   std::unique_ptr<Module> (*make)(const Module& module);
 };
-inline constexpr ProgramForm kProgramForms[] = {{"merge-recomputation", merge_recomputation},
-                                                {"checkpoint-loops", checkpoint_loops}};
+inline constexpr ProgramForm kProgramForms[] = {
+    {"merge-recomputation", merge_recomputation},
+    {"checkpoint-loops", [](const Module& module) { return checkpoint_loops(module, 1); }},
+    {"checkpoint-loops", [](const Module& module) { return checkpoint_loops(module, 2); }},
+    {"checkpoint-loops", [](const Module& module) { return checkpoint_loops(module, 3); }},
+    {"checkpoint-loops", [](const Module& module) { return checkpoint_loops(module, 4); }}};
 
 }  // namespace ullage

@@ -142,8 +142,21 @@ class Decode(Promise):
     folder = os.path.join(SHARED, "programs", "gpt_decode_scan")
 
 
+class LongLoopGradient(Promise):
+    folder = os.path.join(SHARED, "programs", "pain_long_loop_grad")
+
+
+class ScannedTraining(Promise):
+    folder = os.path.join(SHARED, "programs", "gpt_scan_dropout")
+
+
+class Vocabulary(Promise):
+    folder = os.path.join(SHARED, "programs", "pain_vocabulary_loss_grad")
+
+
 SUITES = {"quick": [SmallStep],
-          "long": [CheckpointedStep, Plain, RematDropout, StackedWeights, LoopOverWeights, AttentionGradient, Decode]}
+          "long": [CheckpointedStep, Plain, RematDropout, StackedWeights, LoopOverWeights, AttentionGradient, Decode,
+                   LongLoopGradient, ScannedTraining, Vocabulary]}
 
 
 if __name__ == "__main__":

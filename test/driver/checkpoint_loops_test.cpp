@@ -65,10 +65,10 @@ std::string scan_gradient(int trips, const std::string& at, const std::string& r
 }
 
 // The checkpointed form, after comparing what it computes; null if there is none.
-std::unique_ptr<Module> checkpointed(const std::string& text) {
+std::unique_ptr<Module> checkpointed(const std::string& text, int quarters = 4) {
   auto module = read(text);
   EXPECT_TRUE(normalize(*module).ok());
-  auto variant = checkpoint_loops(*module);
+  auto variant = checkpoint_loops(*module, quarters);
   if (!variant) return nullptr;
   Status verified = verify(*variant);
   EXPECT_TRUE(verified.ok()) << (verified.ok() ? "" : to_string(verified.diagnostics()));
@@ -104,6 +104,23 @@ TEST(CheckpointLoops, StateIsKeptEveryFewTrips) {
 
 TEST(CheckpointLoops, ResidualsReadInTheOrderOfWriting) {
   EXPECT_NE(checkpointed(scan_gradient(60, "%j", "%g#3")), nullptr);
+}
+
+TEST(CheckpointLoops, SomeTripsKeepTheirStacks) {
+  for (const char* at : {"%back", "%j"})
+    for (int quarters : {1, 2, 3}) {
+      auto variant = checkpointed(scan_gradient(60, at, "%g#3"), quarters);
+      ASSERT_NE(variant, nullptr);
+      EXPECT_EQ(count(*variant, OpKind::while_), 7);
+      EXPECT_EQ(whole_stacks(*variant), 2) << "the result, in both parts of the backward loop";
+    }
+}
+
+// 61 trips have no divisors: a few are left over.
+TEST(CheckpointLoops, ChunksNeedNotDivideTheTrips) {
+  auto variant = checkpointed(scan_gradient(61, "%back", "%g#3"));
+  ASSERT_NE(variant, nullptr);
+  EXPECT_EQ(count(*variant, OpKind::while_), 7);
 }
 
 TEST(CheckpointLoops, StacksThatAreResultsStay) {
