@@ -49,20 +49,25 @@ bool is_pointwise(const Module& module, const Function& function) {
   return true;
 }
 
-void inline_into(const Module& module, Function& function,
-                 const std::function<bool(const Function&)>& should_inline) {
+void inline_into(const Module& module, Function& function, const ShouldInline& should_inline) {
   std::vector<Op*> calls;
   walk(function.body(), [&](Op* op) {
     if (op->kind == OpKind::call) calls.push_back(op);
   });
   for (Op* call : calls) {
     const Function* callee = module.find(call->as<CallAttributes>().callee);
-    if (!callee || !should_inline(*callee)) continue;
+    if (!callee || !should_inline(*call, *callee)) continue;
     ValueMap map;
     for (size_t i = 0; i < call->num_operands(); ++i)
       map.set(callee->body().argument(i), call->operand(i));
-    for (Op* op : callee->body())
-      if (!has_trait(op->kind, kTerminator)) clone(op, function, *call->region(), map, call);
+    for (Op* op : callee->body()) {
+      if (has_trait(op->kind, kTerminator)) continue;
+      Op* copy = clone(op, function, *call->region(), map, call);
+      // What has no line of its own is where the call is.
+      if (!module.locations.source_line(copy->location).empty()) continue;
+      copy->location = call->location;
+      for (Value* result : copy->results()) result->location = call->location;
+    }
     Op* end = callee->body().terminator();
     for (size_t i = 0; i < call->num_results(); ++i)
       call->result(i)->replace_all_uses_with(map.lookup(end->operand(i)));
@@ -72,24 +77,37 @@ void inline_into(const Module& module, Function& function,
 
 void inline_pointwise_chains(const Module& module, Function& function) {
   inline_into(module, function,
-              [&](const Function& callee) { return is_pointwise(module, callee); });
+              [&](const Op&, const Function& callee) { return is_pointwise(module, callee); });
+}
+
+static int count_ops(const Function& function) {
+  int ops = 0;
+  for (Op* op : function.body()) ops += op->kind != OpKind::constant;
+  return ops;
 }
 
 // A few operations with several results: kernels are made of the results one by one, which a call
 // would tie together.
 static bool is_small_with_results(const Function& function) {
   constexpr int kMaxOps = 16;
-  int ops = 0;
-  for (Op* op : function.body()) ops += op->kind != OpKind::constant;
-  return function.body().terminator()->num_operands() > 1 && ops <= kMaxOps;
+  return function.body().terminator()->num_operands() > 1 && count_ops(function) <= kMaxOps;
+}
+
+// What will be folded away.
+static bool is_small_of_constants(const Op& call, const Function& callee) {
+  constexpr int kMaxOps = 8;
+  std::vector<Value*> operands = call.operands();
+  return count_ops(callee) <= kMaxOps &&
+         std::all_of(operands.begin(), operands.end(), constant_value);
 }
 
 Status inline_calls(Module& module, const NormalizeOptions& options) {
   // Callees come first, so a body that is inlined contains no calls but to pointwise functions.
   for (Function* function : callees_first(module))
     if (!options.leaves(*function))
-      inline_into(module, *function, [&](const Function& callee) {
-        return !is_pointwise(module, callee) || is_small_with_results(callee);
+      inline_into(module, *function, [&](const Op& call, const Function& callee) {
+        return !is_pointwise(module, callee) || is_small_with_results(callee) ||
+               is_small_of_constants(call, callee);
       });
   Function* entry = module.entry();
   std::unordered_set<std::string> called;

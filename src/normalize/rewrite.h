@@ -11,8 +11,8 @@ namespace ullage {
 std::vector<Function*> callees_first(const Module& module);
 
 // Replaces every call in `function` that `should_inline` accepts by the callee's body.
-void inline_into(const Module& module, Function& function,
-                 const std::function<bool(const Function&)>& should_inline);
+using ShouldInline = std::function<bool(const Op& call, const Function& callee)>;
+void inline_into(const Module& module, Function& function, const ShouldInline& should_inline);
 
 // Inlines calls between pointwise functions, so that constants reach the bodies of unrolled loops.
 void inline_pointwise_chains(const Module& module, Function& function);

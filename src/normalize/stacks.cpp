@@ -233,7 +233,7 @@ class Stacks {
 
 // Functions that pick a slice hide what loops do with their stacks.
 void inline_slices(const Module& module, Function& function) {
-  inline_into(module, function, [](const Function& callee) {
+  inline_into(module, function, [](const Op&, const Function& callee) {
     bool slices = false;
     for (Op* op : callee.body()) {
       if (has_trait(op->kind, kTerminator) || op->kind == OpKind::constant) continue;

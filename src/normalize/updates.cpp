@@ -276,7 +276,7 @@ class ChosenUpdate {
 
 // jnp.where is a function of its own.
 void inline_choices(const Module& module, Function& function) {
-  inline_into(module, function, [](const Function& callee) {
+  inline_into(module, function, [](const Op&, const Function& callee) {
     bool chooses = false;
     for (Op* op : callee.body()) {
       chooses |= op->kind == OpKind::select;
