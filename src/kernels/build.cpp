@@ -530,7 +530,7 @@ class GraphBuilder {
     Value* lhs = op->operand(0);
     Value* rhs = op->operand(1);
     DType dtype = op->result()->type.dtype;
-    auto feeds_f32 = [](DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16; };
+    auto feeds_f32 = [](DType t) { return is_float(t) && bit_width(t) <= 32; };
     if (!feeds_f32(lhs->type.dtype) || !feeds_f32(rhs->type.dtype) || !feeds_f32(dtype))
       return emit_dot_as_reduction(op, result);
 

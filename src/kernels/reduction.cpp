@@ -30,7 +30,7 @@ double contiguity(const LoopKernel& kernel, int d) {
 }  // namespace
 
 DType accumulation_dtype(DType dtype) {
-  return dtype == DType::bf16 || dtype == DType::f16 ? DType::f32 : dtype;
+  return is_float(dtype) && bit_width(dtype) < 32 ? DType::f32 : dtype;
 }
 
 uint64_t identity_bits(OpKind combiner, DType dtype) {

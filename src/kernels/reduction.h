@@ -13,7 +13,7 @@
 //   accumulator j mod 64; the 64 are then
 //            combined pairwise: four vectors of 16, then halves of the vector
 // A reduction with a general body (fold) combines element by element onto the initial value, in
-// row-major order. bf16 and f16 are accumulated in f32 and rounded once, at the end.
+// row-major order. Narrower floats are accumulated in f32 and rounded once, at the end.
 //
 // When there are too few results to occupy threads, blocks are reduced in parallel and their
 // results wait in scratch.

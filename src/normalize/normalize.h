@@ -50,6 +50,9 @@ Status normalize(Module& module, const NormalizeOptions& options = {},
 
 // The passes, one by one.
 Status expand_composites(Module& module, const NormalizeOptions& options);
+Status expand_quantized(Module& module, const NormalizeOptions& options);
+Status expand_operations(Module& module, const NormalizeOptions& options);
+Status expand_random(Module& module, const NormalizeOptions& options);
 Status simplify(Module& module, const NormalizeOptions& options);
 Status unroll_loops(Module& module, const NormalizeOptions& options);
 Status inline_calls(Module& module, const NormalizeOptions& options);

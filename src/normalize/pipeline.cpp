@@ -5,9 +5,12 @@ namespace ullage {
 const std::vector<NormalizePass>& normalize_passes() {
   static const std::vector<NormalizePass> passes = {
       {"expand-composites", expand_composites},
+      {"expand-quantized", expand_quantized},
+      {"expand-operations", expand_operations},
       {"simplify", simplify},
       {"unroll-loops", unroll_loops},
       {"inline-calls", inline_calls},
+      {"expand-random", expand_random},
       {"capture-invariants", capture_invariants},
       {"simplify-updates", simplify_updates},
       {"update-stacks-in-place", update_stacks_in_place},

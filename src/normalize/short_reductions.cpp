@@ -35,7 +35,7 @@ class Unroller {
     const Type& from = reduce_->operand(0)->type;
     const Dims& dims = reduce_->as<DimsAttributes>().dims;
     Type sum = reduce_->result()->type;
-    bool narrow = sum.dtype == DType::bf16 || sum.dtype == DType::f16;
+    bool narrow = is_float(sum.dtype) && bit_width(sum.dtype) < 32;
     if (narrow) sum.dtype = DType::f32;
 
     Value* total = make(OpKind::broadcast_in_dim, reduce_->operand(1), reduce_->result()->type,

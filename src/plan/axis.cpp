@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/reduction.h"
 #include "support/check.h"
 
 namespace ullage {
@@ -105,8 +106,7 @@ bool accumulates(const Kernel& kernel, const KernelGraph& graph) {
            evenly_strided(store.affine, dot->n, batch + dot->m.size());
   }
   const LoopKernel* loop = kernel.get<LoopKernel>();
-  return loop && loop->reduction && loop->reduction->combiner && dtype != DType::bf16 &&
-         dtype != DType::f16;
+  return loop && loop->reduction && loop->reduction->combiner && accumulation_dtype(dtype) == dtype;
 }
 
 int64_t elements_of(const KernelGraph& graph, ValueId value) {

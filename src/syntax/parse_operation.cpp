@@ -350,6 +350,11 @@ void Parser::block(Region& region, OpKind terminator) {
     if (!has_trait(kind, kTerminator)) continue;
     terminator_at_ = where;
     if (kind == terminator) continue;
+    // Exporters write comparators of custom calls so.
+    if (kind == OpKind::return_ && terminator == OpKind::func_return) {
+      region.last()->kind = terminator;
+      continue;
+    }
     fail(where, fmt::format("{} does not end a region of this kind", info(kind).mnemonic),
          fmt::format("use {}", info(terminator).mnemonic));
   }

@@ -8,6 +8,7 @@ using llvm::Type;
 using llvm::Value;
 
 Type* Emit::held_type(DType dtype) {
+  if (is_small_float(dtype)) return b.getFloatTy();
   switch (dtype) {
     case DType::i1:
       return b.getInt1Ty();
@@ -113,6 +114,9 @@ llvm::Constant* emit_constant(Emit& e, const ExprNode& node) {
       return llvm::ConstantFP::get(e.context, value);
     }
     default: {
+      if (is_small_float(node.dtype))  // folded by the builder
+        return llvm::cast<llvm::Constant>(
+            decode_small_float(e, e.b.getInt8(static_cast<uint8_t>(bits)), node.dtype));
       Type* type = e.held_type(node.dtype);
       unsigned width = type->getIntegerBitWidth();
       return llvm::ConstantInt::get(type, llvm::APInt(64, bits).trunc(width));

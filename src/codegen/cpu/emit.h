@@ -1,8 +1,8 @@
 // Building one LLVM function: the pieces that all emitters share. A value of the expression is
 // either a scalar or a vector of `lanes` elements, and every function here accepts both: types
 // follow the operands. How dtypes are held: i1 as i1; i2, i4, ui2, ui4 as i8 that holds the value,
-// extended by its sign; bf16 and f16 as f32 that holds a value of theirs; everything else as
-// itself. Only codegen/cpu/emit_*.cpp include this header.
+// extended by its sign; floats below 32 bits as f32 that holds a value of theirs; everything else
+// as itself. Only codegen/cpu/emit_*.cpp include this header.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -96,12 +96,17 @@ llvm::Value* emit_combine(Emit& e, OpKind combiner, DType dtype, llvm::Value* a,
 // As many vectors as lanes (8 or 16), transposed.
 std::vector<llvm::Value*> transpose_lanes(Emit& e, std::vector<llvm::Value*> rows);
 
-// Rounds an f32 value to bf16 or f16 (still held as f32), wraps an integer of 2 or 4 bits; other
-// types are left alone.
+// Rounds an f32 value to a narrower float (still held as f32), wraps an integer of 2 or 4 bits;
+// other types are left alone.
 llvm::Value* emit_normalize(Emit& e, llvm::Value* value, DType dtype);
 llvm::Value* from_memory(Emit& e, llvm::Value* stored, DType dtype);
 llvm::Value* to_memory(Emit& e, llvm::Value* held, DType dtype);
 llvm::Constant* emit_constant(Emit& e, const ExprNode& node);
+
+// Floats of 4, 6 and 8 bits: between the stored byte and f32, rounding to nearest.
+bool is_small_float(DType dtype);
+llvm::Value* encode_small_float(Emit& e, llvm::Value* value, DType dtype);
+llvm::Value* decode_small_float(Emit& e, llvm::Value* stored, DType dtype);
 
 template <typename Body>
 std::vector<llvm::Value*> Emit::loop_carrying(llvm::Value* from, llvm::Value* to, int64_t step,

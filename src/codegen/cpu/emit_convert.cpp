@@ -22,6 +22,8 @@ static Value* round_f16(Emit& e, Value* value) {
 }
 
 Value* emit_normalize(Emit& e, Value* value, DType dtype) {
+  if (is_small_float(dtype))
+    return decode_small_float(e, encode_small_float(e, value, dtype), dtype);
   switch (dtype) {
     case DType::bf16: {
       Value* bits = round_bf16_bits(e, value);
@@ -43,6 +45,7 @@ Value* emit_normalize(Emit& e, Value* value, DType dtype) {
 }
 
 Value* from_memory(Emit& e, Value* stored, DType dtype) {
+  if (is_small_float(dtype)) return decode_small_float(e, stored, dtype);
   switch (dtype) {
     case DType::i1:
       return e.b.CreateICmpNE(stored, e.integer(stored, 0));
@@ -58,6 +61,7 @@ Value* from_memory(Emit& e, Value* stored, DType dtype) {
 }
 
 Value* to_memory(Emit& e, Value* held, DType dtype) {
+  if (is_small_float(dtype)) return encode_small_float(e, held, dtype);
   switch (dtype) {
     case DType::i1:
       return e.b.CreateZExt(held, e.like(held, e.b.getInt8Ty()));

@@ -341,6 +341,12 @@ const char* runtime_name(OpKind op) {
       return "ullage_lgamma";
     case OpKind::chlo_digamma:
       return "ullage_digamma";
+    case OpKind::chlo_bessel_i1e:
+      return "ullage_bessel_i1e";
+    case OpKind::chlo_zeta:
+      return "ullage_zeta";
+    case OpKind::chlo_polygamma:
+      return "ullage_polygamma";
     default:
       return nullptr;
   }

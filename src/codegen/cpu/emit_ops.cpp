@@ -267,7 +267,7 @@ static Value* is_infinite(Emit& e, Value* x) {
   return e.b.CreateFCmpOEQ(e.intrinsic(Intrinsic::fabs, {x}), e.real(x, INFINITY));
 }
 
-// Results are not yet rounded to bf16 or f16; null for operations that emit_math knows.
+// Results are not yet rounded to a narrower type; null for operations that emit_math knows.
 static Value* float_operation(Emit& e, const ExprNode& node, Value* x, Value* y) {
   switch (node.op) {
     case OpKind::add:
@@ -316,7 +316,8 @@ static Value* float_operation(Emit& e, const ExprNode& node, Value* x, Value* y)
   }
 }
 
-// Operations whose result is a bf16 or f16 value whenever the operands are.
+// Operations whose result is a bf16 or f16 value whenever the operands are. Smaller types may lack
+// signs, zero, or large integers.
 static bool keeps_precision(OpKind op) {
   switch (op) {
     case OpKind::maximum:
@@ -392,7 +393,7 @@ Value* emit_operation(Emit& e, const ExprNode& node, DType operand_type,
     result = boolean_operation(e, node.op, x, y);
   } else if (is_float(node.dtype)) {
     result = float_operation(e, node, x, y);
-    bool exact = result && keeps_precision(node.op);
+    bool exact = result && keeps_precision(node.op) && !is_small_float(node.dtype);
     if (!result) result = emit_math(e, node.op, node.dtype, operands);
     if (result && !exact) result = emit_normalize(e, result, node.dtype);
   } else {
@@ -413,9 +414,6 @@ Value* emit_combine(Emit& e, OpKind combiner, DType dtype, Value* a, Value* b) {
 // Operations on floats that emit_math has, and those with an i1 result.
 static bool compiled_float_operation(OpKind op) {
   switch (op) {
-    case OpKind::chlo_bessel_i1e:
-    case OpKind::chlo_polygamma:
-    case OpKind::chlo_zeta:
     case OpKind::chlo_ragged_dot:
     case OpKind::chlo_top_k:
     case OpKind::complex:
@@ -432,8 +430,7 @@ static bool compiled_float_operation(OpKind op) {
 }
 
 static bool compiled_dtype(DType dtype) {
-  return dtype == DType::i1 || is_int(dtype) || dtype == DType::bf16 || dtype == DType::f16 ||
-         dtype == DType::f32 || dtype == DType::f64;
+  return dtype == DType::i1 || is_int(dtype) || is_float(dtype);
 }
 
 std::string unsupported(const Expr& expr, const std::vector<bool>& needed) {

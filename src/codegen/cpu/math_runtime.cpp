@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "codegen/cpu/jit.h"
+#include "codegen/cpu/special_functions.h"
 
 extern "C" {
 // Conversions to and from f16 of the compiler's own library, for hosts without instructions for it.
@@ -20,53 +21,6 @@ void __truncdfhf2();
 
 namespace ullage {
 namespace {
-
-double logistic(double x) {
-  double exponential = std::exp(-std::fabs(x));
-  return (x < 0 ? exponential : 1.0) / (1.0 + exponential);
-}
-
-double log_gamma(double x) {
-  int sign = 0;
-  return lgamma_r(x, &sign);
-}
-
-// Upward recurrence to 10, then the asymptotic series; reflection for negative arguments.
-double digamma(double x) {
-  if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
-  if (x < 0) {
-    double fraction = x - std::floor(x);
-    if (fraction == 0) return std::numeric_limits<double>::quiet_NaN();
-    return digamma(1 - x) - M_PI / std::tan(M_PI * fraction);
-  }
-  double shift = 0;
-  for (; x < 10; x += 1) shift -= 1 / x;
-  double z = 1 / (x * x);
-  double series =
-      z *
-      (1.0 / 12 -
-       z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760))))));
-  return shift + std::log(x) - 0.5 / x - series;
-}
-
-// Winitzki's closed form as a start, then Newton steps with Halley's correction on erf or, near the
-// ends, erfc.
-double erf_inv(double y) {
-  double a = std::fabs(y);
-  if (!(a < 1))
-    return a == 1 ? std::copysign(std::numeric_limits<double>::infinity(), y)
-                  : std::numeric_limits<double>::quiet_NaN();
-  if (y == 0) return y;
-  double log_term = std::log1p(-a * a);
-  double t = 2 / (M_PI * 0.147) + log_term / 2;
-  double x = std::sqrt(std::sqrt(t * t - log_term / 0.147) - t);
-  for (int i = 0; i < 3; ++i) {
-    double excess = a < 0.5 ? std::erf(x) - a : (1 - a) - std::erfc(x);
-    double step = excess / (M_2_SQRTPI * std::exp(-x * x));
-    x -= step / (1 + x * step);
-  }
-  return std::copysign(x, y);
-}
 
 using Complex = std::complex<double>;
 
@@ -173,10 +127,13 @@ void* runtime_symbol(const std::string& name) {
       {"ullage_complex_" #name "_imag", of(complex_##name##_imag)},
       ULLAGE_COMPLEX_FUNCTIONS(ULLAGE_COMPLEX_ROWS)
 #undef ULLAGE_COMPLEX_ROWS
-          {"ullage_logistic", of(static_cast<Unary>(logistic))},
-      {"ullage_lgamma", of(static_cast<Unary>(log_gamma))},
-      {"ullage_digamma", of(static_cast<Unary>(digamma))},
-      {"ullage_erf_inv", of(static_cast<Unary>(erf_inv))},
+          {"ullage_logistic", of(static_cast<Unary>(cpu::logistic))},
+      {"ullage_lgamma", of(cpu::log_gamma)},
+      {"ullage_digamma", of(cpu::digamma)},
+      {"ullage_erf_inv", of(cpu::erf_inv)},
+      {"ullage_bessel_i1e", of(cpu::bessel_i1e)},
+      {"ullage_zeta", of(cpu::zeta)},
+      {"ullage_polygamma", of(cpu::polygamma)},
   };
   auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;

@@ -1,0 +1,24 @@
+// Operations that are others by a longer name: each function puts what an operation means in its
+// place and returns true, or leaves it as it is. Called by the pass expand-operations.
+#pragma once
+
+#include "normalize/op_maker.h"
+
+namespace ullage {
+
+// The region of a map, on whole arrays.
+bool expand_map(const Module& module, OpMaker& maker, Op* op);
+// As dot_general, with transposes and sums where letters ask for them.
+bool expand_dot(const Module& module, OpMaker& maker, Op* op);
+bool expand_einsum(const Module& module, OpMaker& maker, Op* op);
+bool expand_index_select(const Module& module, OpMaker& maker, Op* op);
+bool expand_batch_norm(const Module& module, OpMaker& maker, Op* op);
+// Convolutions of floats below 16 bits, in f32.
+bool expand_convolution(const Module& module, OpMaker& maker, Op* op);
+// Custom calls by which exporters mark shardings, layouts and memories, and ApproxTopK, in place of
+// which the exact one is taken.
+bool expand_custom_call(const Module& module, OpMaker& maker, Op* op);
+// Communication of one device with itself.
+bool expand_collective(const Module& module, OpMaker& maker, Op* op);
+
+}  // namespace ullage
