@@ -140,7 +140,7 @@ Status expand_operations(Module& module, const NormalizeOptions& options) {
   for (const auto& function : module.functions) {
     if (options.leaves(*function)) continue;
     for (int depth = 0; depth < 8 && calls_in_map(*function); ++depth)
-      inline_into(module, *function, [](const Function&) { return true; });
+      inline_into(module, *function, [](const Op&, const Function&) { return true; });
     std::vector<Op*> found;
     walk(function->body(), [&](Op* op) {
       if (row_of(op->kind) && is_static(*op)) found.push_back(op);
