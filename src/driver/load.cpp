@@ -15,6 +15,8 @@ class Loader {
   ExecProgram run() {
     ExecProgram out;
     out.arena_bytes = plan_.arena_bytes;
+    out.separate_bytes = plan_.separate_bytes;
+    for (int32_t b : plan_.separate) out.separate.push_back(range(b));
     out.steps = block(plan_.main);
     for (int32_t b : plan_.main.arguments) out.arguments.push_back(range(b));
     for (int32_t b : plan_.main.outputs) out.outputs.push_back(range(b));

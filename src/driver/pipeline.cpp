@@ -126,6 +126,7 @@ Result<std::unique_ptr<PlannedProgram>> plan_program(std::unique_ptr<Module> mod
   }
 
   out->plan_options.budget_bytes = settings.budget_bytes;
+  out->plan_options.separate_operands = settings.separate_operands;
   out->plan_options.enabled = [disabled = *disabled, module = out->module.get()](
                                   std::string_view move, Location where) {
     return !disabled.at(move, module->locations, where);

@@ -16,6 +16,8 @@ namespace {
 using VariantNumbers = std::map<std::vector<int64_t>, int32_t>;  // by kernel, axis and slices
 
 constexpr int64_t kAlignment = 64;
+constexpr int64_t kSmallestHost = 4096;  // bytes; smaller memory of others is left alone
+constexpr int64_t kHostSteps = 20'000'000;
 
 int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -23,13 +25,14 @@ int64_t aligned(int64_t bytes) {
 
 class Layout {
  public:
-  Plan run(const ScheduledGraph& program, std::optional<int64_t> capacity) {
+  Plan run(const ScheduledGraph& program, std::optional<int64_t> capacity, bool separate) {
     plan_.main = block(program, {});
     for (int32_t b : plan_.main.outputs) plan_.buffers[static_cast<size_t>(b)].output = true;
     for (int32_t b : resident_) plan_.buffers[static_cast<size_t>(b)].last = time_;
     plan_.predicted_seconds = program.profile.seconds;
     plan_.decisions = program.decisions;
     totals(program.schedule);
+    if (separate) set_apart();
     pack_buffers(capacity);
     return std::move(plan_);
   }
@@ -277,23 +280,92 @@ class Layout {
     }
   }
 
+  // Gives arguments, constants and results addresses of their own, and places what fits into a
+  // result's memory before it is written or into a donated argument's after it is dead.
+  void set_apart() {
+    std::vector<bool> apart(plan_.buffers.size(), false);
+    auto add = [&](int32_t b) {
+      if (apart[static_cast<size_t>(b)]) return;
+      apart[static_cast<size_t>(b)] = true;
+      plan_.buffers[static_cast<size_t>(b)].offset = plan_.separate_bytes;
+      plan_.separate_bytes += aligned(plan_.buffers[static_cast<size_t>(b)].bytes);
+      plan_.separate.push_back(b);
+    };
+    for (int32_t b : plan_.main.arguments) add(b);
+    for (int32_t b : plan_.constants) add(b);
+    for (int32_t b : plan_.main.outputs) add(b);
+    fill_separate(apart);
+  }
+
+  // First fit, the largest buffers first. The number of comparisons is limited.
+  void fill_separate(const std::vector<bool>& apart) {
+    std::vector<int32_t> hosts;
+    for (int32_t b : plan_.separate) {
+      const PlanBuffer& host = plan_.buffers[static_cast<size_t>(b)];
+      if (host.bytes >= kSmallestHost && (host.first > 0 || host.last < time_)) hosts.push_back(b);
+    }
+    if (hosts.empty()) return;
+    std::vector<int32_t> guests;
+    for (size_t b = 0; b < plan_.buffers.size(); ++b)
+      if (!apart[b] && plan_.buffers[b].bytes > 0) guests.push_back(static_cast<int32_t>(b));
+    auto bytes = [&](int32_t b) { return plan_.buffers[static_cast<size_t>(b)].bytes; };
+    std::stable_sort(guests.begin(), guests.end(),
+                     [&](int32_t a, int32_t b) { return bytes(a) > bytes(b); });
+    // Hosts that are just large enough come first.
+    std::stable_sort(hosts.begin(), hosts.end(),
+                     [&](int32_t a, int32_t b) { return bytes(a) < bytes(b); });
+    std::vector<std::vector<int32_t>> inside(hosts.size());
+    int64_t steps = kHostSteps;
+    for (int32_t g : guests)
+      for (size_t h = 0; h < hosts.size() && steps > 0; ++h, --steps)
+        if (bytes(hosts[h]) >= bytes(g) && place(g, hosts[h], inside[h], steps)) break;
+  }
+
+  bool place(int32_t g, int32_t h, std::vector<int32_t>& inside, int64_t& steps) {
+    PlanBuffer& guest = plan_.buffers[static_cast<size_t>(g)];
+    const PlanBuffer& host = plan_.buffers[static_cast<size_t>(h)];
+    if (guest.first <= host.last && host.first <= guest.last) return false;
+    int64_t at = host.offset, end = host.offset + aligned(host.bytes);
+    for (int32_t i : inside) {  // sorted by offset
+      const PlanBuffer& other = plan_.buffers[static_cast<size_t>(i)];
+      --steps;
+      if (guest.first > other.last || other.first > guest.last) continue;
+      if (at + aligned(guest.bytes) <= other.offset) break;
+      at = std::max(at, other.offset + aligned(other.bytes));
+    }
+    if (at + guest.bytes > end) return false;
+    guest.offset = at;
+    inside.insert(std::upper_bound(inside.begin(), inside.end(), at,
+                                   [&](int64_t offset, int32_t i) {
+                                     return offset < plan_.buffers[static_cast<size_t>(i)].offset;
+                                   }),
+                  g);
+    return true;
+  }
+
   void pack_buffers(std::optional<int64_t> capacity) {
     std::vector<PackBuffer> items;
-    for (const PlanBuffer& b : plan_.buffers) {
+    std::vector<size_t> packed_buffers;
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const PlanBuffer& buffer = plan_.buffers[b];
+      if (buffer.offset >= 0) continue;
       PackBuffer item;
-      item.lower = b.first;
-      item.upper = b.last + 1;
-      item.size = aligned(b.bytes);
+      item.lower = buffer.first;
+      item.upper = buffer.last + 1;
+      item.size = aligned(buffer.bytes);
       items.push_back(item);
+      packed_buffers.push_back(b);
     }
     PackOptions options;
-    options.capacity = capacity ? *capacity / kAlignment * kAlignment : -1;
+    options.capacity =
+        capacity ? std::max<int64_t>(0, *capacity - plan_.separate_bytes) / kAlignment * kAlignment
+                 : -1;
     options.node_limit = 200'000;
     options.step_limit = 300'000'000;
     PackResult packed = pack(items, options);
-    for (size_t i = 0; i < items.size(); ++i) plan_.buffers[i].offset = packed.offsets[i];
-    plan_.arena_bytes = packed.arena;
-    plan_.peak_bytes = packed.max_live;
+    for (size_t i = 0; i < items.size(); ++i)
+      plan_.buffers[packed_buffers[i]].offset = plan_.separate_bytes + packed.offsets[i];
+    plan_.arena_bytes = plan_.separate_bytes + packed.arena;
     find_peak();
     // What the program needs beyond its arguments and results: at the worst moment everything
     // counts once.
@@ -312,6 +384,7 @@ class Layout {
       live += change[t];
       if (live > most) most = live, plan_.peak_time = static_cast<int32_t>(t);
     }
+    plan_.peak_bytes = most;
   }
 
   Plan plan_;
@@ -322,8 +395,9 @@ class Layout {
 
 }  // namespace
 
-Plan lay_out(const ScheduledGraph& program, std::optional<int64_t> capacity) {
-  return Layout().run(program, capacity);
+Plan lay_out(const ScheduledGraph& program, std::optional<int64_t> capacity,
+             bool separate_operands) {
+  return Layout().run(program, capacity, separate_operands);
 }
 
 }  // namespace ullage

@@ -52,7 +52,7 @@ std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, siz
   // Packing may need a little more than what is alive: aim lower by that much and try again.
   for (int round = 0; round < 4; ++round) {
     bool fits = fit_schedule(work, target, target_, options, pieces, steps);
-    Plan plan = lay_out_form(work, form);
+    Plan plan = lay_out_form(work, form, options);
     if (!floor_plan_ || plan.arena_bytes < floor_plan_->arena_bytes) floor_plan_ = plan;
     if (plan.arena_bytes <= budget) return plan;
     if (!fits) return {};
@@ -62,8 +62,8 @@ std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, siz
 }
 
 // What another form of the program computes beyond the one that was written is recomputation too.
-Plan Planner::lay_out_form(const ScheduledGraph& work, size_t form) {
-  Plan plan = lay_out(work, {});
+Plan Planner::lay_out_form(const ScheduledGraph& work, size_t form, const PlanOptions& options) {
+  Plan plan = lay_out(work, {}, options.separate_operands);
   if (form == 0) return plan;
   const ScheduledGraph &written = base(0), &other = base(form);
   auto flops = [](const ScheduledGraph& graph) {
@@ -136,7 +136,7 @@ PlanOutcome Planner::plan(const PlanOptions& options) {
   PlanOutcome outcome;
   int64_t steps = options.step_limit;
   if (!options.budget_bytes) {
-    outcome.plan = lay_out(base(0), {});
+    outcome.plan = lay_out(base(0), {}, options.separate_operands);
     return outcome;
   }
   int64_t budget = *options.budget_bytes;

@@ -35,6 +35,8 @@ struct PlanOptions {
   std::optional<int64_t> budget_bytes;
   // Whether "recompute" or "split" may be applied to a value made there; empty: always.
   std::function<bool(std::string_view move, Location where)> enabled;
+  // Arguments, constants and results get memory of their own, from and for the caller of a run.
+  bool separate_operands = false;
   int64_t step_limit = 80'000'000;  // schedule entries simulated in search of a plan
 };
 
@@ -87,7 +89,7 @@ class Planner {
   std::optional<Plan> fit(const PlanOptions& options, int64_t budget, size_t form, int64_t& steps);
   std::optional<Plan> fit(const PlanOptions& options, int64_t budget, size_t form,
                           const PieceRange& pieces, int64_t& steps);
-  Plan lay_out_form(const ScheduledGraph& work, size_t form);
+  Plan lay_out_form(const ScheduledGraph& work, size_t form, const PlanOptions& options);
   void search_floor(const PlanOptions& options);
 
   std::vector<ProgramVariant> forms_;  // the first is the one that was written
@@ -107,7 +109,8 @@ void set_nested_costs(KernelCosts& costs, KernelId id, const Kernel& kernel,
                       const NestedSchedules::mapped_type& regions);
 
 // Turns a schedule into a plan: buffers, steps, addresses (plan/layout.cpp).
-Plan lay_out(const ScheduledGraph& program, std::optional<int64_t> capacity);
+Plan lay_out(const ScheduledGraph& program, std::optional<int64_t> capacity,
+             bool separate_operands = false);
 
 // A bound that holds for every plan: what must exist at entry, at exit, and around the most
 // demanding kernel.

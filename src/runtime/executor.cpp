@@ -1,26 +1,19 @@
 #include "runtime/executor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "support/check.h"
 
 namespace ullage {
 
-struct Executor::Bound {
-  const ExecStep* step = nullptr;
-  std::vector<std::byte*> buffers;
-  KernelCall call;
-  std::byte* control = nullptr;
-  size_t spent = 0;  // index into Executor::spent_
-  std::vector<std::vector<Bound>> nested;
-};
-
 Executor::Executor(ExecProgram program, Arena arena, ThreadPool& pool)
-    : program_(std::move(program)), arena_(std::move(arena)), pool_(pool) {
+    : program_(std::move(program)),
+      arena_(std::move(arena)),
+      pool_(pool),
+      steps_(program_.steps, std::vector<MemoryRegion>{{0, program_.arena_bytes}}) {
   account(program_.steps);
-  bound_ = bind(program_.steps);
+  for (const std::string& name : steps_.names()) spent_.push_back({name});
 }
 
 Executor::~Executor() = default;
@@ -61,29 +54,6 @@ void Executor::account(const std::vector<ExecStep>& steps) {
   }
 }
 
-std::vector<Executor::Bound> Executor::bind(const std::vector<ExecStep>& steps) {
-  std::vector<Bound> out(steps.size());
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const ExecStep& step = steps[i];
-    Bound& bound = out[i];
-    bound.step = &step;
-    for (int64_t offset : step.operands) bound.buffers.push_back(arena_.data() + offset);
-    bound.call.scratch = step.scratch < 0 ? nullptr : arena_.data() + step.scratch;
-    bound.call.axis = step.axis;
-    bound.call.lower = step.lower;
-    bound.call.upper = step.upper;
-    bound.call.accumulate = step.accumulate;
-    bound.call.unfinished = step.unfinished;
-    auto known = std::find_if(spent_.begin(), spent_.end(),
-                              [&](const Spent& s) { return s.name == step.name; });
-    bound.spent = static_cast<size_t>(known - spent_.begin());
-    if (known == spent_.end()) spent_.push_back({step.name});
-    if (step.control >= 0) bound.control = arena_.data() + step.control;
-    for (const auto& nested : step.nested) bound.nested.push_back(bind(nested));
-  }
-  return out;
-}
-
 std::vector<Executor::Spent> Executor::spent() const {
   std::vector<Spent> out;
   for (const Spent& spent : spent_)
@@ -94,54 +64,8 @@ std::vector<Executor::Spent> Executor::spent() const {
 }
 
 void Executor::run() {
-  run_steps(bound_);
-}
-
-void Executor::run_steps(const std::vector<Bound>& steps) {
-  for (const Bound& bound : steps) {
-    const ExecStep& step = *bound.step;
-    switch (step.kind) {
-      case ExecStep::Kind::kernel: {
-        KernelCall call = bound.call;
-        call.buffers = bound.buffers.data();
-        if (!profiling_) {
-          step.kernel->run(call, pool_);
-          break;
-        }
-        auto begin = std::chrono::steady_clock::now();
-        step.kernel->run(call, pool_);
-        spent_[bound.spent].seconds +=
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        ++spent_[bound.spent].calls;
-        break;
-      }
-      case ExecStep::Kind::copy:
-        std::memcpy(bound.buffers[1], bound.buffers[0], static_cast<size_t>(step.bytes));
-        break;
-      case ExecStep::Kind::loop:
-        if (step.trip_count >= 0) {
-          for (int64_t trip = 0; trip < step.trip_count; ++trip) run_steps(bound.nested[0]);
-        } else {
-          for (run_steps(bound.nested[1]); *bound.control != std::byte{0};
-               run_steps(bound.nested[1]))
-            run_steps(bound.nested[0]);
-        }
-        break;
-      case ExecStep::Kind::branch: {
-        int64_t last = static_cast<int64_t>(bound.nested.size()) - 1;
-        int64_t taken = 0;
-        if (step.control_is_bool) {
-          taken = *bound.control != std::byte{0} ? 0 : 1;
-        } else {
-          int32_t index = 0;
-          std::memcpy(&index, bound.control, sizeof(index));
-          taken = index < 0 || index > last ? last : index;
-        }
-        run_steps(bound.nested[static_cast<size_t>(taken)]);
-        break;
-      }
-    }
-  }
+  std::byte* base = arena_.data();
+  steps_.run({&base, 1}, pool_, profiling_ ? &spent_ : nullptr);
 }
 
 }  // namespace ullage
