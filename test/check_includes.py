@@ -16,7 +16,7 @@ LIBRARIES = {
     "clang/": set(),
     "dnnl": {"codegen/cpu"},
     "oneapi/": {"codegen/cpu"},
-    "nlohmann/": {"report", "driver"},
+    "nlohmann/": {"report", "driver", "pjrt"},
     "zlib.h": {"runtime", "driver"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

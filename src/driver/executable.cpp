@@ -72,12 +72,13 @@ Result<std::unique_ptr<Executable>> Executable::make(PlannedProgram& planned,
   out->predicted_seconds_ = plan.predicted_seconds;
   out->scratch_bytes_ = plan.arena_bytes - plan.separate_bytes;
 
+  const Function& entry = *planned.module->entry();
   std::vector<bool> written = written_arguments(plan);
   std::unordered_map<int32_t, Source> source_of;  // by buffer
   for (size_t a = 0; a < graph.arguments.size(); ++a) {
     const ArgumentInfo& info = graph.argument_info[a];
-    out->arguments_.push_back({graph.values[static_cast<size_t>(graph.arguments[a])].type,
-                               info.donated, info.aliases_output.has_value(), written[a]});
+    out->arguments_.push_back({entry.body().argument(a)->type, info.donated,
+                               info.aliases_output.has_value(), written[a]});
     source_of.try_emplace(plan.main.arguments[a], Source{Source::Kind::argument, a});
   }
   for (size_t c = 0; c < plan.constants.size(); ++c) {
@@ -86,7 +87,7 @@ Result<std::unique_ptr<Executable>> Executable::make(PlannedProgram& planned,
   }
   for (size_t o = 0; o < graph.outputs.size(); ++o) {
     int32_t buffer = plan.main.outputs[o];
-    Output output{graph.values[static_cast<size_t>(graph.outputs[o])].type, Output::Kind::own, o};
+    Output output{entry.result_types[o], Output::Kind::own, o};
     auto [it, fresh] = source_of.try_emplace(buffer, Source{Source::Kind::output, o});
     if (!fresh && it->second.kind == Source::Kind::argument) {
       output.kind = Output::Kind::argument;

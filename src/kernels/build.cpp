@@ -511,9 +511,12 @@ class GraphBuilder {
   Status emit_library(Op* op, const LibraryOperation& library) {
     std::vector<Value*> values = op->operands();
     values.insert(values.end(), op->results().begin(), op->results().end());
-    for (Value* value : values)
+    bool tokens = library.name == "host_call" || library.name == "token";
+    for (Value* value : values) {
+      if (tokens && value->type.kind == Type::Kind::token) continue;
       if (!value->type.is_tensor() || !value->type.is_static() || value->type.quantized)
         return unsupported(op, "types like " + to_string(value->type));
+    }
     if (std::string why = library.refusal(*op); !why.empty()) return unsupported(op, why);
     LibraryKernel kernel;
     kernel.name = std::string(library.name);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "kernels/fft_plan.h"
+#include "kernels/host_call.h"
 #include "kernels/lapack_plan.h"
 #include "kernels/sort_plan.h"
 
@@ -93,6 +94,19 @@ double convolution_operations(const LibraryKernel& kernel) {
          static_cast<double>(window.num_elements() / features);
 }
 
+std::string refuse_host_call(const Op& op) {
+  const std::string& target = op.as<CustomCallAttributes>().target;
+  return host_answers(target) ? "" : "nothing is registered under the name " + target;
+}
+
+int64_t no_scratch(const LibraryKernel&, int) {
+  return 0;
+}
+
+double no_operations(const LibraryKernel&) {
+  return 0;
+}
+
 struct Row {
   OpKind kind;
   LibraryOperation operation;
@@ -121,14 +135,17 @@ const Row kRows[] = {
       fft_operations}},
     {OpKind::convolution,
      {"convolution", refuse_convolution, nullptr, convolution_operations, true}},
+    {OpKind::create_token, {"token", accept, no_scratch, no_operations}},
+    {OpKind::after_all, {"token", accept, no_scratch, no_operations}},
     {OpKind::custom_call, {"lapack", refuse_lapack, lapack_scratch, lapack_operations}},
 };
 
 }  // namespace
 
 const LibraryOperation* library_operation(const Op& op) {
-  if (op.kind == OpKind::custom_call && !is_lapack_target(op.as<CustomCallAttributes>().target))
-    return nullptr;
+  static const LibraryOperation host_call = {"host_call", refuse_host_call, no_scratch,
+                                             no_operations};
+  if (is_host_call(op)) return &host_call;
   auto row = std::find_if(std::begin(kRows), std::end(kRows),
                           [&](const Row& r) { return r.kind == op.kind; });
   return row == std::end(kRows) ? nullptr : &row->operation;

@@ -4,6 +4,7 @@
 
 #include "pjrt/error.h"
 #include "pjrt/functions.h"
+#include "pjrt/native.h"
 
 namespace ullage::pjrt {
 
@@ -70,7 +71,8 @@ const ExtensionTable<7> kLayouts = {
 
 extern "C" __attribute__((visibility("default"))) const void* GetPjrtApi() {
   static const Table table = [] {
-    Table out{sizeof(Table), &kLayouts.head, {24, nullptr, kAbiMajor, kAbiMinor}, {}};
+    Table out{
+        sizeof(Table), native_extension(&kLayouts.head), {24, nullptr, kAbiMajor, kAbiMinor}, {}};
     std::copy(std::begin(kSlots), std::end(kSlots), out.slots);
     return out;
   }();

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
 #include "pjrt/error.h"
 #include "pjrt/functions.h"
 #include "pjrt/objects.h"
-#include "support/options.h"
 #include "support/size.h"
 
 #ifndef ULLAGE_VERSION
@@ -34,22 +32,6 @@ std::string text_of(const NamedValue& value) {
     default:
       return {};
   }
-}
-
-// ULLAGE_FLAGS serve as the client's defaults.
-Status apply_environment(CompileSettings& settings) {
-  std::vector<std::string> verb = {"run"};
-  Result<CommandLine> line = parse_command_line(verb, environment_flags());
-  if (!line) return line.diagnostics();
-  const Options& options = line->options;
-  settings.threads = static_cast<int>(
-      options.number(Opt::threads).value_or(std::max(1u, std::thread::hardware_concurrency())));
-  settings.budget_bytes = options.number(Opt::memory_budget);
-  settings.disabled = options.list(Opt::disable);
-  settings.verify_plan = options.flag(Opt::verify_plan);
-  settings.dump_dir = options.text(Opt::dump_dir);
-  settings.separate_operands = true;
-  return Ok{};
 }
 
 Result<int64_t> whole_number(std::string_view name, const std::string& text, int64_t most) {
@@ -152,7 +134,7 @@ Error* client_create(ClientCreateArgs* args) {
     auto client = std::make_unique<Client>();
     client->platform_version = "ullage " ULLAGE_VERSION;
     int64_t devices = 1;
-    Status status = apply_environment(client->settings);
+    Status status = environment_settings(client->settings);
     for (size_t i = 0; i < args->n_options && status; ++i)
       status = apply_client_option(*client, devices, args->options[i]);
     if (!status) return make_error(kInvalidArgument, status.diagnostics());

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <thread>
 
 #include "pjrt/protobuf.h"
+#include "support/options.h"
 #include "support/size.h"
 
 namespace ullage::pjrt {
@@ -132,6 +134,21 @@ void read_build_options(std::string_view message, CompileRequest& request) {
 }
 
 }  // namespace
+
+Status environment_settings(CompileSettings& settings) {
+  std::vector<std::string> verb = {"run"};
+  Result<CommandLine> line = parse_command_line(verb, environment_flags());
+  if (!line) return line.diagnostics();
+  const Options& options = line->options;
+  settings.threads = static_cast<int>(
+      options.number(Opt::threads).value_or(std::max(1u, std::thread::hardware_concurrency())));
+  settings.budget_bytes = options.number(Opt::memory_budget);
+  settings.disabled = options.list(Opt::disable);
+  settings.verify_plan = options.flag(Opt::verify_plan);
+  settings.dump_dir = options.text(Opt::dump_dir);
+  settings.separate_operands = true;
+  return Ok{};
+}
 
 Result<bool> apply_option(CompileSettings& settings, std::string_view name,
                           std::string_view value) {

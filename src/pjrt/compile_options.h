@@ -26,6 +26,9 @@ struct CompileRequest {
 Result<CompileRequest> parse_compile_options(std::string_view options,
                                              const CompileSettings& defaults);
 
+// What ULLAGE_FLAGS say, for programs of this plugin.
+Status environment_settings(CompileSettings& settings);
+
 // One option of a client or of a compilation, without the prefix "ullage_": memory_budget,
 // disable, verify_plan, dump_dir. False if there is no such option.
 Result<bool> apply_option(CompileSettings& settings, std::string_view name, std::string_view value);

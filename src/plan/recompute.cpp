@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "kernels/host_call.h"
 #include "plan/schedule.h"
 
 namespace ullage {
@@ -52,7 +53,8 @@ class Closure {
 
   static bool repeatable(const Schedule& schedule, const Entry& entry) {
     const Kernel& kernel = schedule.kernel(entry);
-    if (kernel.get<BarrierKernel>() || kernel.get<WhileKernel>() || kernel.get<CaseKernel>())
+    if (kernel.get<BarrierKernel>() || kernel.get<WhileKernel>() || kernel.get<CaseKernel>() ||
+        has_effect(kernel))
       return false;
     if (entry.axis.contracted()) return false;  // one piece is not the value
     return std::none_of(kernel.in_place.begin(), kernel.in_place.end(),

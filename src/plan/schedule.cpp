@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/host_call.h"
 #include "support/check.h"
 
 namespace ullage {
@@ -56,7 +57,8 @@ void remove_dead_entries(Schedule& schedule) {
     const Entry& entry = schedule.entries[e];
     std::span<const int32_t> outputs = schedule.outputs_of(entry);
     if (std::none_of(outputs.begin(), outputs.end(),
-                     [&](int32_t x) { return needed[static_cast<size_t>(x)] != 0; }))
+                     [&](int32_t x) { return needed[static_cast<size_t>(x)] != 0; }) &&
+        !has_effect(schedule.kernel(entry)))
       continue;
     for (int32_t x : schedule.inputs(entry)) needed[static_cast<size_t>(x)] = 1;
     kept.push_back(entry);

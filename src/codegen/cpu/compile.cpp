@@ -7,6 +7,8 @@
 #include "codegen/cpu/dot_plan.h"
 #include "codegen/cpu/jit.h"
 #include "codegen/cpu/kernel_recipe.h"
+#include "kernels/host_call.h"
+#include "runtime/host_call.h"
 #include "support/check.h"
 
 namespace ullage {
@@ -116,6 +118,7 @@ Result<std::vector<std::shared_ptr<const CompiledKernel>>> compile_kernels(
 }
 
 Target cpu_target(int threads) {
+  set_host_answers(has_host_target);
   const Host& machine = host();
   // Rates per thread of the classes of machines met so far; they only weigh alternatives against
   // each other.

@@ -17,6 +17,8 @@ Result<KernelRecipe> library_recipe(const Kernel& kernel, const LibraryKernel& l
       {"lapack", lapack_recipe},
       {"fft", fft_recipe},
       {"convolution", convolution_recipe},
+      {"host_call", host_call_recipe},
+      {"token", token_recipe},
   };
   for (const Row& row : kRows)
     if (row.name == library.name) return row.make(kernel, library);

@@ -11,6 +11,8 @@ Result<KernelRecipe> sort_recipe(const Kernel& kernel, const LibraryKernel& libr
 Result<KernelRecipe> top_k_recipe(const Kernel& kernel, const LibraryKernel& library);
 Result<KernelRecipe> convolution_recipe(const Kernel& kernel, const LibraryKernel& library);
 Result<KernelRecipe> fft_recipe(const Kernel& kernel, const LibraryKernel& library);
+Result<KernelRecipe> host_call_recipe(const Kernel& kernel, const LibraryKernel& library);
+Result<KernelRecipe> token_recipe(const Kernel& kernel, const LibraryKernel& library);
 Result<KernelRecipe> lapack_recipe(const Kernel& kernel, const LibraryKernel& library);
 
 }  // namespace ullage
