@@ -20,7 +20,9 @@ namespace {
 constexpr std::string_view kFormat = "mlir";
 constexpr const char kMemoryKind[] = "device";
 
-// Serialised executables: what was received. Loading one compiles it again.
+// Serialised executables: what was received. Loading one compiles it again. They begin with this,
+// by which the Python half finds them in what jaxlib wraps around.
+constexpr const char kSerialVersion[] = "ullage-executable " ULLAGE_VERSION;
 constexpr uint32_t kVersionField = 1, kArtifactField = 2, kOptionsField = 3;
 
 NamedValue figure(const char* name, double value) {
@@ -223,7 +225,7 @@ Error* executable_optimized_program(ExecutableOptimizedProgramArgs* args) {
 Error* executable_serialize(ExecutableSerializeArgs* args) {
   const CompiledProgram& program = *args->exe->program;
   ProtoWriter writer;
-  writer.bytes(kVersionField, ULLAGE_VERSION);
+  writer.bytes(kVersionField, kSerialVersion);
   writer.bytes(kArtifactField, program.artifact);
   writer.bytes(kOptionsField, program.options);
   hand_out(writer.take(), args->bytes, args->bytes_len, args->holder, args->deleter);
@@ -240,7 +242,7 @@ Error* executable_deserialize_and_load(ExecutableDeserializeAndLoadArgs* args) {
       if (field->number == kArtifactField) artifact = field->bytes;
       if (field->number == kOptionsField) options = field->bytes;
     }
-    if (!reader.ok() || version != ULLAGE_VERSION)
+    if (!reader.ok() || version != kSerialVersion)
       return make_error(kInvalidArgument,
                         "the executable was not serialised by this version of Ullage");
     if (args->override_options && args->override_options_len > 0)

@@ -118,6 +118,26 @@ class Memory(unittest.TestCase):
         self.assertIn("smallest budget that works", str(caught.exception))
         self.assertRegex(str(caught.exception), r"plugin_test\.py:\d+")
 
+    def test_reports(self):
+        import ullage
+        f = lambda a: jnp.tanh(a @ a) @ a
+        x = jax.ShapeDtypeStruct((256, 256), np.float32)
+        compiled = jax.jit(f).lower(x).compile()
+        report = ullage.memory_report(compiled)
+        self.assertEqual(report.planned_peak_bytes, compiled.memory_analysis().peak_memory_in_bytes)
+        self.assertIn("peak", report.text)
+        self.assertIn("<html", report.html.lower())
+        self.assertLessEqual(ullage.plan(f, x, memory_budget="1MiB").planned_peak_bytes, 1 << 20)
+        with self.assertRaisesRegex(ValueError, "smallest budget"):
+            ullage.plan(f, x, memory_budget="100kB")
+
+    def test_serialised_executables(self):
+        from jax.experimental import serialize_executable
+        x = np.arange(8, dtype=np.float32)
+        compiled = jax.jit(lambda a: jnp.cos(a) * 2).lower(x).compile()
+        again = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled))
+        np.testing.assert_array_equal(again(x), compiled(x))
+
     def test_unknown_options_are_refused(self):
         with self.assertRaisesRegex(Exception, "No such compile option"):
             jax.jit(lambda a: a + 2, compiler_options={"ullage_memory": "1"})(1.0)
