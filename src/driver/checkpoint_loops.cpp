@@ -327,9 +327,9 @@ class Chunker {
 
   // A trip of the forward loop on some of its carried values: all of it, or what residuals need.
   // Residuals are stacked in the loop's further carried values, if it has any.
-  void forward_trip(const Loop& loop, const std::vector<size_t>& numbers, bool all) {
+  void forward_trip(const Loop& loop, const std::vector<size_t>& numbers, bool all,
+                    ValueMap map = {}) {
     const Region& body = pair_.forward->nested(1);
-    ValueMap map;
     for (size_t k = 0; k < numbers.size(); ++k) map.set(body.argument(numbers[k]), loop.carried[k]);
     for (Op* op : body) {
       bool writes = std::any_of(pair_.residuals.begin(), pair_.residuals.end(),
@@ -438,11 +438,37 @@ class Chunker {
     std::vector<Value*> stacks = empty_stacks(body, division_.chunk);
     initial.insert(initial.end(), stacks.begin(), stacks.end());
     Loop again = begin(body, division_.chunk, initial);
-    forward_trip(again, pair_.state, false);
+    forward_trip(again, pair_.state, false, still_there(outer));
     Loop inner = begin(body, division_.chunk, outer.carried);
     backward_trip(inner, rest(results(again), pair_.state.size()), division_.chunk);
     end(outer, results(inner));
     return results(outer);
+  }
+
+  // Arrays whose slices the backward loop overwrites in the order in which it goes back through the
+  // forward trips that read them: a slice that is still to be read again is what it was. Without
+  // this the array would have to be copied.
+  ValueMap still_there(const Loop& outer) const {
+    ValueMap map;
+    const Region& body = pair_.forward->nested(1);
+    std::optional<CountedLoop> counted = counted_loop(*pair_.backward);
+    const Residual& residual = pair_.residuals.front();
+    for (size_t i = 0; counted && i < pair_.backward->num_operands(); ++i) {
+      Op* write = stack_writer(*pair_.backward, *counted, i);
+      if (!write || !same_index(slice_index(*write), slice_index(*residual.reads.front())))
+        continue;
+      Value* array = pair_.backward->operand(i);
+      bool by_slices = true;
+      for (Op* user : array->users()) {
+        if (!is_within(user, body)) continue;
+        Value* index = user->region() == &body && user->kind == OpKind::dynamic_slice
+                           ? slice_index(*user)
+                           : nullptr;
+        by_slices &= index && same_index(index, slice_index(*residual.write));
+      }
+      if (by_slices) map.set(array, outer.carried[i]);
+    }
+    return map;
   }
 
   static std::vector<Value*> first(const std::vector<Value*>& values, size_t count) {

@@ -17,6 +17,9 @@ void inline_into(const Module& module, Function& function, const ShouldInline& s
 // Inlines calls between pointwise functions, so that constants reach the bodies of unrolled loops.
 void inline_pointwise_chains(const Module& module, Function& function);
 
+// Functions that pick a slice hide what loops do with their stacks: inlines calls of them.
+void inline_slices(const Module& module, Function& function);
+
 void simplify_function(const Module& module, Function& function, const NormalizeOptions& options);
 
 // Erases pure operations without users, and loops, conditionals and calls whose bodies have no

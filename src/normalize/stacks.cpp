@@ -231,7 +231,8 @@ class Stacks {
   Region& body_;
 };
 
-// Functions that pick a slice hide what loops do with their stacks.
+}  // namespace
+
 void inline_slices(const Module& module, Function& function) {
   inline_into(module, function, [](const Op&, const Function& callee) {
     bool slices = false;
@@ -243,8 +244,6 @@ void inline_slices(const Module& module, Function& function) {
     return slices;
   });
 }
-
-}  // namespace
 
 Status update_stacks_in_place(Module& module, const NormalizeOptions& options) {
   for (const auto& function : module.functions) {
