@@ -39,6 +39,10 @@ Value* forwarded(const Op& op) {
       return op.operand(0);
     case OpKind::concatenate:
       return op.num_operands() == 1 ? op.operand(0) : nullptr;
+    case OpKind::negate: {
+      const Op* inner = op.operand(0)->op();
+      return inner && inner->kind == OpKind::negate ? inner->operand(0) : nullptr;
+    }
     case OpKind::sdy_sharding_constraint:
       return op.operand(0);
     default:
@@ -162,6 +166,27 @@ bool merge_reshapes(Op& op) {
   return true;
 }
 
+// The greatest of -x, as the least of x is written, are those of x from the other end: negating
+// turns IEEE 754's totalOrder around. Then -x, which a search needs in memory, need not exist.
+bool search_from_the_other_end(Function& function, Op* op) {
+  if (op->kind != OpKind::chlo_top_k || !is_float(op->operand(0)->type.dtype)) return false;
+  const Op* negated = op->operand(0)->op();
+  if (!negated || negated->kind != OpKind::negate) return false;
+  TopKAttributes attributes = op->as<TopKAttributes>();
+  attributes.largest = !attributes.largest;
+  Value* operand = negated->operand(0);
+  std::array<Type, 2> types = {op->result(0)->type, op->result(1)->type};
+  Op* search = function.create(*op->region(), OpKind::chlo_top_k, {&operand, 1}, types, attributes,
+                               op->location, 0, op);
+  Value* values = search->result(0);
+  Op* back = function.create(*op->region(), OpKind::negate, {&values, 1}, {types.data(), 1}, {},
+                             op->location, 0, op);
+  op->result(0)->replace_all_uses_with(back->result());
+  op->result(1)->replace_all_uses_with(search->result(1));
+  op->erase();
+  return true;
+}
+
 // Results that the callee returns under one name are one value.
 void merge_equal_results(const Module& module, Op& call) {
   const Function* callee = module.find(call.as<CallAttributes>().callee);
@@ -180,6 +205,7 @@ void simplify_region(const Module& module, Function& function, Region& region,
     while (merge_reshapes(*op)) {
     }
     if (op->kind == OpKind::call) merge_equal_results(module, *op);
+    if (search_from_the_other_end(function, op)) continue;
     if (op->num_results() != 1 || op->kind == OpKind::constant) continue;
     if (Value* value = forwarded(*op)) {
       op->result()->replace_all_uses_with(value);
