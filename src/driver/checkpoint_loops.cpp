@@ -245,6 +245,7 @@ class Chunker {
     std::vector<Value*> operands = {integer(region, counter_, 0)};
     operands.insert(operands.end(), initial.begin(), initial.end());
     std::vector<Type> types;
+    types.reserve(operands.size());
     for (Value* value : operands) types.push_back(value->type);
     Loop loop;
     loop.op = function_.create(region, OpKind::while_, operands, types, {}, location_, 2, before_);
@@ -338,6 +339,7 @@ class Chunker {
       if (all || pair_.recipe.contains(op)) clone(op, function_, loop.body(), map);
     }
     std::vector<Value*> next;
+    next.reserve(loop.carried.size());
     for (size_t number : numbers) next.push_back(map.lookup(body.terminator()->operand(number)));
     for (size_t r = 0; numbers.size() + r < loop.carried.size(); ++r)
       next.push_back(write(loop.body(), loop.carried[numbers.size() + r],
@@ -371,6 +373,7 @@ class Chunker {
     location_ = old->location;
     before_ = old;
     std::vector<Value*> values;
+    values.reserve(kept_.size() + pair_.residuals.size());
     for (size_t k : kept_) values.push_back(old->operand(k));
     std::vector<Value*> initial = values;
     for (size_t s : pair_.state)
@@ -432,6 +435,7 @@ class Chunker {
     Region& body = outer.body();
     Value* number = directed(body, outer.trip, division_.chunks);
     std::vector<Value*> initial;
+    initial.reserve(pair_.state.size() + pair_.residuals.size());
     for (size_t s = 0; s < pair_.state.size(); ++s)
       initial.push_back(reshape(body, read(body, saved_[s], number),
                                 pair_.forward->operand(pair_.state[s])->type));

@@ -118,8 +118,10 @@ const std::vector<int64_t>& bits_shape(const Kernel& generator, const KernelGrap
 }
 
 const std::vector<KernelOutput>& outputs_of(const Kernel& kernel) {
-  const LoopKernel* loop = kernel.get<LoopKernel>();
-  return loop ? loop->outputs : kernel.get<DotKernel>()->outputs;
+  if (const LoopKernel* loop = kernel.get<LoopKernel>()) return loop->outputs;
+  const DotKernel* dot = kernel.get<DotKernel>();
+  ULLAGE_CHECK(dot, "outputs of a loop nest or a product");
+  return dot->outputs;
 }
 
 // Addresses in full values become addresses in the buffer of a slice.
