@@ -93,8 +93,8 @@ struct MatmulRange {
 
 struct MatmulArgs {
   MatmulInput a, b;
-  // With an epilogue only for sums in several parts; otherwise it says where the epilogue writes, so
-  // that those lines are fetched in time, or is null.
+  // With an epilogue only for sums in several parts; otherwise it says where the epilogue writes,
+  // so that those lines are fetched in time, or is null.
   float* c = nullptr;
   MatmulEpilogue epilogue = nullptr;
   void* epilogue_context = nullptr;
