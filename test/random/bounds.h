@@ -33,7 +33,9 @@ struct Bounded {
 
 class Analysis {
  public:
-  explicit Analysis(const Module& module) : module_(module) {}
+  // `any_error`: results that are known badly are results too.
+  explicit Analysis(const Module& module, bool any_error = false)
+      : module_(module), any_error_(any_error) {}
 
   void set(const Value* value, Bounded known) { known_[value] = std::move(known); }
   const Bounded* find(const Value* value) const;
@@ -58,6 +60,7 @@ class Analysis {
   bool product(const Op& op, std::span<const Bounded> operands, Bounded& out);
 
   const Module& module_;
+  bool any_error_ = false;
   std::unordered_map<const Value*, Bounded> known_;
   std::string why_;
   int64_t steps_ = 0;
@@ -72,7 +75,7 @@ struct Analysed {
   std::string why;
   bool ok() const { return why.empty(); }
 };
-Analysed analyse(const Module& module, std::span<const Tensor> inputs);
+Analysed analyse(const Module& module, std::span<const Tensor> inputs, bool any_error = false);
 
 // Whether `got` is what it may be; else a text that says where it is not.
 std::optional<std::string> difference(const Bounded& want, const Tensor& got);

@@ -61,8 +61,24 @@ int precision_bits(DType dtype) {
       return 24;
     case DType::f16:
       return 11;
-    default:
+    case DType::bf16:
       return 8;
+    case DType::f8E3M4:
+      return 5;
+    case DType::f8E4M3:
+    case DType::f8E4M3FN:
+    case DType::f8E4M3FNUZ:
+    case DType::f8E4M3B11FNUZ:
+    case DType::f6E2M3FN:
+      return 4;
+    case DType::f8E5M2:
+    case DType::f8E5M2FNUZ:
+    case DType::f6E3M2FN:
+      return 3;
+    case DType::f4E2M1FN:
+      return 2;
+    default:
+      return 1;
   }
 }
 
@@ -76,8 +92,10 @@ int least_exponent(DType dtype) {  // of the smallest denormal number
       return -24;
     case DType::f32:
       return -149;
-    default:
+    case DType::bf16:
       return -133;
+    default:  // of the types of 8 bits and less: none has smaller numbers
+      return -24;
   }
 }
 
