@@ -281,7 +281,7 @@ class Validator {
     int64_t rounds = step.axis.dim == 0 ? 1 : type.shape[0];
     Placement out;
     out.cut.extent = type.shape[index(step.axis.dim)];
-    out.cut.stride = elements / (rounds * out.cut.extent);
+    out.cut.stride = elements / std::max<int64_t>(1, rounds * out.cut.extent);
     out.lower = step.lower;
     out.upper = step.upper;
     out.spacing = running.spacing > 0 ? running.spacing : out.cut.stride * out.cut.extent;
@@ -303,7 +303,7 @@ class Validator {
   // In elements of the value.
   static int64_t shift(const PlanStep& step, size_t operand, const KernelValue& value) {
     if (operand >= step.shift.size() || value.bytes == 0) return 0;
-    return step.shift[operand] / (value.bytes / value.type.num_elements());
+    return step.shift[operand] / std::max<int64_t>(1, value.bytes / value.type.num_elements());
   }
   int64_t room(int32_t b, const KernelValue& value) const {
     return plan_.buffers[index(b)].bytes /

@@ -267,7 +267,11 @@ bool Analysis::elementwise(const Op& op, std::span<const Bounded> operands, Boun
     bool in_f64 = real_part(dtype) == DType::f64;
     for (int64_t i = 0; i < count; ++i) {
       std::complex<double> got = number_at(out.value, i), ideal = number_at(*center, i);
-      if (!finite(got)) continue;
+      if (!finite(got)) {
+        // What products of complex infinities are is nowhere laid down.
+        if (is_complex(dtype) && own > 0) errors[static_cast<size_t>(i)] = HUGE_VAL;
+        continue;
+      }
       // A product in f64 cannot be looked at in anything wider: it counts as inexact unless its
       // factors are short.
       bool rounded = got != ideal;
@@ -409,6 +413,11 @@ bool Analysis::sums(const Op& op, std::span<const Bounded> operands, Row& out) {
 
 bool Analysis::product(const Op& op, std::span<const Bounded> operands, Bounded& out) {
   const DType dtype = out.value.dtype();
+  // Whether padding is multiplied or left out shows where the other factor is not finite.
+  if (op.kind == OpKind::convolution)
+    for (const Bounded& operand : operands)
+      for (int64_t i = 0; i < operand.value.num_elements(); ++i)
+        if (!finite(number_at(operand.value, i))) return false;
   std::vector<Tensor> sizes, reach;
   int least = 0;
   bool wide = real_part(dtype) == DType::f64;

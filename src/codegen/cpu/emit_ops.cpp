@@ -238,19 +238,24 @@ static Value* reduce_precision(Emit& e, const ReducePrecisionAttributes& to, Val
   return e.b.CreateSelect(original_nan, to.mantissa_bits > 0 ? x : e.b.CreateFAdd(x, x), result);
 }
 
-// The neighbour of x toward y, for values whose own dtype is f32 or f64.
-static Value* next_after(Emit& e, Value* x, Value* y) {
-  Value* bits = e.bits_of(x);
-  int width = static_cast<int>(x->getType()->getScalarSizeInBits());
+// The neighbour of x toward y: one step of its bits in memory.
+static Value* next_after(Emit& e, DType dtype, Value* x, Value* y) {
+  auto in_memory = [&](Value* value) {
+    Value* stored = to_memory(e, value, dtype);
+    return stored->getType()->isFPOrFPVectorTy() ? e.bits_of(stored) : stored;
+  };
+  Value* bits = in_memory(x);
   Value* zero = e.real(x, 0);
-  Value* sign_of_y =
-      e.b.CreateAnd(e.bits_of(y), e.integer(bits, width == 64 ? INT64_MIN : -(int64_t{1} << 31)));
-  Value* from_zero = e.b.CreateOr(sign_of_y, e.integer(bits, 1));
+  int64_t sign = INT64_MIN >> (64 - bit_width(dtype));
+  Value* from_zero =
+      e.b.CreateOr(e.b.CreateAnd(in_memory(y), e.integer(bits, sign)), e.integer(bits, 1));
   Value* away = e.b.CreateICmpEQ(e.b.CreateFCmpOGT(y, x), e.b.CreateFCmpOGT(x, zero));
   Value* moved = e.b.CreateSelect(away, e.b.CreateAdd(bits, e.integer(bits, 1)),
                                   e.b.CreateSub(bits, e.integer(bits, 1)));
   moved = e.b.CreateSelect(e.b.CreateFCmpOEQ(x, zero), from_zero, moved);
-  Value* result = e.as_real(moved, x->getType()->getScalarType());
+  Value* result = dtype == DType::f32 || dtype == DType::f64
+                      ? e.as_real(moved, x->getType()->getScalarType())
+                      : from_memory(e, moved, dtype);
   result = e.b.CreateSelect(e.b.CreateFCmpOEQ(x, y), y, result);
   return e.b.CreateSelect(e.b.CreateFCmpUNO(x, y), e.b.CreateFAdd(x, y), result);
 }
@@ -308,7 +313,7 @@ static Value* float_operation(Emit& e, const ExprNode& node, Value* x, Value* y)
       return e.b.CreateSelect(e.b.CreateFCmpONE(x, e.real(x, 0)), one, x);
     }
     case OpKind::chlo_next_after:
-      return next_after(e, x, y);
+      return next_after(e, node.dtype, x, y);
     case OpKind::reduce_precision:
       return reduce_precision(e, node.precision, x);
     default:
@@ -451,6 +456,8 @@ std::string unsupported(const Expr& expr, const std::vector<bool>& needed) {
       continue;
     if (is_float(node.dtype) || (node.dtype == DType::i1 && is_float(operand))) {
       if (!compiled_float_operation(node.op)) return what;
+      // Some small formats have no -0, others no zero at all.
+      if (node.op == OpKind::chlo_next_after && is_small_float(node.dtype)) return what;
       continue;
     }
     switch (node.op) {

@@ -19,7 +19,7 @@ double log_gamma(double x) {
 
 // Upward recurrence to 10, then the asymptotic series; reflection for negative arguments.
 double digamma(double x) {
-  if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
+  if (x == 0) return std::numeric_limits<double>::quiet_NaN();
   if (x < 0) {
     double fraction = x - std::floor(x);
     if (fraction == 0) return std::numeric_limits<double>::quiet_NaN();
