@@ -36,8 +36,8 @@ long double digamma(long double x) {
   if (x == kInfinity) return x;
   if (x <= 0) {
     if (x == std::floor(x)) return kNaN;  // a pole
-    // Reflection, 5.5.4. The argument of tan is reduced first.
-    long double fraction = x - std::floor(x);
+    // Reflection, 5.5.4. The argument of tan is reduced first, exactly.
+    long double fraction = x - std::nearbyint(x);
     return digamma(1 - x) - kPi / std::tan(kPi * fraction);
   }
   long double sum = 0;

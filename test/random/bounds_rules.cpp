@@ -269,7 +269,7 @@ bool Analysis::elementwise(const Op& op, std::span<const Bounded> operands, Boun
       std::complex<double> got = number_at(out.value, i), ideal = number_at(*center, i);
       if (!finite(got)) {
         // What products of complex infinities are is nowhere laid down.
-        if (is_complex(dtype) && own > 0) errors[static_cast<size_t>(i)] = HUGE_VAL;
+        if (is_complex(dtype) && contracts) errors[static_cast<size_t>(i)] = HUGE_VAL;
         continue;
       }
       // A product in f64 cannot be looked at in anything wider: it counts as inexact unless its
@@ -281,7 +281,7 @@ bool Analysis::elementwise(const Op& op, std::span<const Bounded> operands, Boun
       }
       if (own == 0 || (contracts && !is_complex(dtype)))
         errors[static_cast<size_t>(i)] = rounded ? spacing(dtype, std::abs(got)) : 0;
-      else if (!contracts || rounded || in_f64)
+      else  // the parts may cancel after they were rounded
         errors[static_cast<size_t>(i)] = (own + 0.5) * spacing(dtype, std::abs(got));
     }
     set_errors(out, std::move(errors));

@@ -21,7 +21,7 @@ double log_gamma(double x) {
 double digamma(double x) {
   if (x == 0) return std::numeric_limits<double>::quiet_NaN();
   if (x < 0) {
-    double fraction = x - std::floor(x);
+    double fraction = x - std::nearbyint(x);  // exact, and small numbers keep their digits
     if (fraction == 0) return std::numeric_limits<double>::quiet_NaN();
     return digamma(1 - x) - M_PI / std::tan(M_PI * fraction);
   }
