@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "driver/session.h"
+#include "ops/verify.h"
 #include "report/html_report.h"
 #include "support/file.h"
 #include "syntax/reader.h"
@@ -54,11 +55,19 @@ CompileSettings compile_settings(const VerbCall& call) {
 }
 
 Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call,
-                                                     const CompileSettings& settings) {
+                                                     const CompileSettings& settings,
+                                                     const RunRequest* run) {
   Result<std::string> text = read_program(call, call.operands[0]);
   if (!text) return text.diagnostics();
   Result<std::unique_ptr<Module>> module = read_module(*text, shown_path(call.operands[0]));
   if (!module) return module.diagnostics();
+  if (run && has_dynamic_shapes(**module)) {
+    if (Status verified = verify(**module); !verified) return verified.diagnostics();
+    Result<std::vector<KnownArgument>> arguments = known_arguments(**module, *run);
+    if (!arguments) return arguments.diagnostics();
+    if (Status refined = refine_shapes(**module, *arguments); !refined)
+      return refined.diagnostics();
+  }
   return plan_program(std::move(*module), settings);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "driver/compile.h"
+#include "driver/session.h"
 #include "report/memory_report.h"
 #include "verbs.h"
 
@@ -12,9 +13,11 @@ namespace ullage {
 
 CompileSettings compile_settings(const VerbCall& call);
 
-// Reads and plans the program of the verb's first operand.
+// Reads and plans the program of the verb's first operand. The arguments of a run give a program
+// with dynamic shapes its static ones.
 Result<std::unique_ptr<PlannedProgram>> plan_operand(const VerbCall& call,
-                                                     const CompileSettings& settings);
+                                                     const CompileSettings& settings,
+                                                     const RunRequest* run = nullptr);
 
 // Writes the page that --report names, if it was given.
 Status write_html(const VerbCall& call, const PlannedProgram& planned, const MemoryReport& memory);

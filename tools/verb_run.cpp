@@ -34,7 +34,7 @@ int run_run(const VerbCall& call) {
   request.profile = call.options.flag(Opt::profile);
   request.output_file = call.options.text(Opt::output);
   begin = std::chrono::steady_clock::now();
-  Result<std::unique_ptr<PlannedProgram>> planned = plan_operand(call, settings);
+  Result<std::unique_ptr<PlannedProgram>> planned = plan_operand(call, settings, &request);
   if (!planned) return fail(planned.diagnostics());
   if (!(*planned)->outcome.plan) return refuse(call, **planned);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

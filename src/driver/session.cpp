@@ -157,6 +157,38 @@ RefusalReport refusal_report(const std::string& program, const PlannedProgram& p
   return out;
 }
 
+Result<std::vector<KnownArgument>> known_arguments(const Module& module,
+                                                   const RunRequest& request) {
+  auto is_number = [](const Type& type) { return type.rank() == 0 && is_int(type.dtype); };
+  std::vector<KnownArgument> out;
+  if (request.expectations) {
+    for (const InputSpec& spec : request.expectations->inputs) {
+      out.push_back({spec.type, {}});
+      if (!is_number(spec.type)) continue;
+      std::vector<std::byte> bytes(static_cast<size_t>(spec.type.bytes()));
+      fill(spec, bytes);
+      out.back().value = Literal::make(spec.type, std::move(bytes));
+    }
+    return out;
+  }
+  Result<InputFiles> files = read_input_files(request.input_files);
+  if (!files) return files.diagnostics();
+  std::span<Value* const> arguments = module.entry()->body().arguments();
+  for (const NpyArray& array : files->arrays) {
+    size_t i = out.size();
+    // An element type that NumPy cannot name is the program's.
+    DType dtype =
+        array.dtype ? *array.dtype : (i < arguments.size() ? arguments[i]->type.dtype : DType::f32);
+    out.push_back({Type::tensor(dtype, array.shape), {}});
+    if (!is_number(out.back().type)) continue;
+    std::vector<std::byte> bytes(static_cast<size_t>(out.back().type.bytes()));
+    Status copied = copy_elements(array, out.back().type, bytes, fmt::format("argument {}", i));
+    if (!copied) return copied.diagnostics();
+    out.back().value = Literal::make(out.back().type, std::move(bytes));
+  }
+  return out;
+}
+
 Result<RunResult> run_program(const std::string& name, PlannedProgram& planned,
                               const CompileSettings& settings, const RunRequest& request,
                               double seconds_so_far) {

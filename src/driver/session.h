@@ -10,6 +10,7 @@
 #include "driver/case_file.h"
 #include "driver/compile.h"
 #include "driver/json_output.h"
+#include "normalize/refine_shapes.h"
 #include "report/memory_report.h"
 
 namespace ullage {
@@ -33,6 +34,9 @@ struct RunResult {
   std::optional<CheckResult> comparison;  // with the interpreter
   std::vector<Executor::Spent> spent;     // of a profiled run
 };
+
+// What a run's arguments say about the shapes of a program whose own are dynamic.
+Result<std::vector<KnownArgument>> known_arguments(const Module& module, const RunRequest& request);
 
 // `planned` must have a plan. Arguments are written again before each step, outside the timed part.
 Result<RunResult> run_program(const std::string& name, PlannedProgram& planned,

@@ -42,14 +42,14 @@ class CompiledScatter : public CompiledKernel {
     };
     int64_t work = shape_.columns * shape_.positions;
     if (work < 2 * shape_.grain || pool.threads() == 1) {
-      range(lower, upper, 0, shape_.targets);
+      range(lower, upper, 0, cpu::kAllTargets);
     } else if (shape_.columns >= 2 * kWideWindow) {
       int64_t columns = std::max(kWideWindow, shape_.grain / shape_.positions);
       BoxChunks chunks(shape_.parallel, lower, upper, columns, 64);
       pool.parallel_for(chunks.count(), [&](int64_t number, int) {
         std::vector<int64_t> low, high;
         chunks.box(number, low, high);
-        range(low, high, 0, shape_.targets);
+        range(low, high, 0, cpu::kAllTargets);
       });
     } else {
       int64_t parts = pool.threads();

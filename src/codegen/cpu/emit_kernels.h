@@ -81,6 +81,7 @@ void emit_rng(llvm::Module& module, const Host& host, const std::string& name, b
 // Updates of a box, all of its positions in order. Only targets with first <= offset < last are
 // written, where the offset leaves out the parallel dimensions: calls with other ranges or other
 // boxes of parallel dimensions may run at the same time.
+inline constexpr int64_t kAllTargets = INT64_MAX;  // as `last`, with 0 as `first`
 using ScatterFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
                                  const int64_t* upper, int64_t first, int64_t last);
 struct ScatterCode {
