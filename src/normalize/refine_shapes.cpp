@@ -81,6 +81,7 @@ class Refiner {
       const std::string& target = op->as<CustomCallAttributes>().target;
       if (target == "shape_assertion") return check_assertion(op);
       if (target == "stablehlo.dynamic_top_k") return dynamic_top_k(op);
+      if (target == "stablehlo.dynamic_reduce_window") return dynamic_reduce_window(op);
     }
     if (info(op->kind).family == OpFamily::dynamic) return dynamic_operation(op);
     Status status = nested(op);
@@ -201,6 +202,51 @@ class Refiner {
     return Ok{};
   }
 
+  // Operands: arrays, initial values, then window, strides, dilations of the base and of the
+  // window, and padding. The region is a function of its own.
+  Status dynamic_reduce_window(Op* op) {
+    size_t count = op->num_results();
+    const std::vector<std::string>& called = op->as<CustomCallAttributes>().called_computations;
+    const Function* computation = called.size() == 1 ? module_.find(called[0]) : nullptr;
+    if (!computation || op->num_operands() != 2 * count + 5 ||
+        computation->body().arguments().size() != 2 * count)
+      return refuse(*op, "it has other operands than exporters give it");
+    std::array<Dims, 5> dims;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      std::optional<Dims> known = constant_dims(op->operand(2 * count + i));
+      if (!known) return refuse(*op, "the window is not known");
+      dims[i] = *known;
+    }
+    WindowAttributes window;
+    window.window_dimensions = dims[0];
+    window.window_strides = dims[1];
+    window.base_dilations = dims[2];
+    window.window_dilations = dims[3];
+    for (size_t i = 0; i + 1 < dims[4].size(); i += 2)
+      window.padding.emplace_back(dims[4][i], dims[4][i + 1]);
+    std::vector<Value*> operands = op->operands();
+    operands.resize(2 * count);
+    std::vector<Type> types, results;
+    for (Value* value : operands) types.push_back(value->type);
+    for (Value* value : op->results()) results.push_back(value->type);
+    Result<std::vector<Type>> inferred = infer_types(OpKind::reduce_window, types, window, results);
+    if (!inferred) return refuse(*op, inferred.diagnostics()[0].message);
+    OpMaker maker(function_, op);
+    Op* made = maker.op(OpKind::reduce_window, operands, *inferred, window, 1);
+    Region& body = made->nested(0);
+    ValueMap map;
+    for (Value* argument : computation->body().arguments())
+      map.set(argument, body.add_argument(argument->type));
+    std::vector<Value*> ends;
+    for (Op* inner : computation->body())
+      if (!has_trait(inner->kind, kTerminator)) clone(inner, function_, body, map);
+    for (Value* value : computation->body().terminator()->operands())
+      ends.push_back(map.lookup(value));
+    function_.create(body, OpKind::return_, ends, {}, {}, op->location);
+    maker.replace_with(made->results());
+    return Ok{};
+  }
+
   Status dynamic_operation(Op* op) {
     OpMaker maker(function_, op);
     std::vector<std::optional<Dims>> dims;
@@ -292,6 +338,17 @@ class Refiner {
   Function& function_;
 };
 
+bool is_dynamic_function(const Function& function) {
+  bool found = false;
+  auto look = [&](Value* value) { found |= is_dynamic(value->type); };
+  for (Value* argument : function.body().arguments()) look(argument);
+  walk(function.body(), [&](Op* op) {
+    for (Value* result : op->results()) look(result);
+    found |= info(op->kind).family == OpFamily::dynamic;
+  });
+  return found;
+}
+
 bool has_calls(const Function& function) {
   bool found = false;
   walk(function.body(), [&](Op* op) { found |= op->kind == OpKind::call; });
@@ -301,17 +358,9 @@ bool has_calls(const Function& function) {
 }  // namespace
 
 bool has_dynamic_shapes(const Module& module) {
-  const Function* entry = module.entry();
-  if (!entry) return false;
-  bool found = false;
-  auto look = [&](Value* value) { found |= is_dynamic(value->type); };
-  for (Value* argument : entry->body().arguments()) look(argument);
-  for (const auto& function : module.functions)
-    walk(function->body(), [&](Op* op) {
-      for (Value* result : op->results()) look(result);
-      found |= info(op->kind).family == OpFamily::dynamic;
-    });
-  return found;
+  return module.entry() &&
+         std::any_of(module.functions.begin(), module.functions.end(),
+                     [](const auto& function) { return is_dynamic_function(*function); });
 }
 
 Status refine_shapes(Module& module, std::span<const KnownArgument> arguments) {
@@ -322,15 +371,8 @@ Status refine_shapes(Module& module, std::span<const KnownArgument> arguments) {
   while (has_calls(*entry))
     inline_into(module, *entry, [](const Op&, const Function&) { return true; });
   // What is called no more keeps its dynamic types, which nobody would read.
-  std::vector<std::string> computations;
-  walk(entry->body(), [&](Op* op) {
-    if (op->kind != OpKind::custom_call) return;
-    const auto& called = op->as<CustomCallAttributes>().called_computations;
-    computations.insert(computations.end(), called.begin(), called.end());
-  });
   std::erase_if(module.functions, [&](const auto& function) {
-    return function.get() != entry && std::find(computations.begin(), computations.end(),
-                                                function->name) == computations.end();
+    return function.get() != entry && is_dynamic_function(*function);
   });
   return Refiner(module, *entry).run(arguments);
 }

@@ -329,7 +329,8 @@ constexpr std::string_view kDefaultAccuracy =
 bool is_kept(std::string_view name, OpKind kind) {
   return name.find('.') != std::string_view::npos || name == "result_accuracy" ||
          name == "no_inline" || name == "arg_attrs" || name == "res_attrs" ||
-         (kind == OpKind::infeed && name == "layout");
+         (kind == OpKind::infeed && name == "layout") ||
+         kind == OpKind::custom_call;  // its target knows them
 }
 
 }  // namespace
