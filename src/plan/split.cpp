@@ -41,7 +41,7 @@ class Splitter {
     OperandUse use = output_use(old_.kernel(first), *old_.graph, axis, o);
     if (use.kind != OperandUse::Kind::slice || !add_value(x, use.cut)) return {};
     grow();
-    int64_t granularity = has_sums_ ? kReduceBlock : gaps_ ? kLineElements : 1;
+    int64_t granularity = has_sums_ ? kReduceBlock : gap_units_;
     int64_t units = (extent_ + granularity - 1) / granularity;
     if (units < 2) return {};
     pieces = std::min(pieces, units);
@@ -65,16 +65,18 @@ class Splitter {
   bool add_value(int32_t x, const Cut& cut) {
     auto saved_axes = axes_;
     auto saved_cuts = cuts_;
-    bool saved_sums = has_sums_, saved_gaps = gaps_;
+    bool saved_sums = has_sums_;
+    int64_t saved_units = gap_units_;
     cuts_[x] = cut;
-    gaps_ |= cut.stride * cut.extent != elements(x);
+    if (cut.stride * cut.extent != elements(x))
+      gap_units_ = std::max(gap_units_, (kLineElements + cut.stride - 1) / cut.stride);
     bool ok = add_entry(profile_.first_use[index(x)], x, true);
     for (int32_t reader : readers_[index(x)]) ok = ok && add_entry(reader, x, false);
     if (ok && axes_.size() <= kMaxRegion) return true;
     axes_ = std::move(saved_axes);
     cuts_ = std::move(saved_cuts);
     has_sums_ = saved_sums;
-    gaps_ = saved_gaps;
+    gap_units_ = saved_units;
     return false;
   }
 
@@ -287,7 +289,7 @@ class Splitter {
   std::map<int32_t, PieceAxis> axes_;          // the region: entries and how each is cut
   std::map<int32_t, Cut> cuts_;                // instances that exist in pieces only
   bool has_sums_ = false;
-  bool gaps_ = false;  // pieces of some value are not contiguous in it
+  int64_t gap_units_ = 1;  // indices that fill a line, where pieces are not contiguous in a value
 };
 
 }  // namespace
