@@ -55,6 +55,16 @@ func.func public @main(%q: tensor<4x512x64xf32>, %k: tensor<4x512x64xf32>, %v: t
   return %o : tensor<4x512x64xf32>
 })";
 
+// A value of which one kernel reads the middle dimension, of few indices, slice by slice.
+constexpr const char* kMiddleDimension = R"(
+func.func public @main(%a: tensor<16x24x32xf32>, %b: tensor<16x32x128xf32>, %w: tensor<16x128xf32>) -> tensor<24xf32> {
+  %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %p = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<16x24x32xf32>, tensor<16x32x128xf32>) -> tensor<16x24x128xf32>
+  %q = stablehlo.dot_general %p, %w, contracting_dims = [0] x [0] : (tensor<16x24x128xf32>, tensor<16x128xf32>) -> tensor<24x128x128xf32>
+  %m = stablehlo.reduce(%q init: %lowest) applies stablehlo.maximum across dimensions = [1, 2] : (tensor<24x128x128xf32>, tensor<f32>) -> tensor<24xf32>
+  return %m : tensor<24xf32>
+})";
+
 struct Planned {
   std::unique_ptr<SmallProgram> program;
   std::unique_ptr<Planner> planner;
@@ -109,6 +119,12 @@ TEST(Planner, CrossEntropyNeverExistsWhole) {
   EXPECT_LT(p.free.temp_bytes, 17 << 20);
   EXPECT_LT(p.tight.temp_bytes, 5 << 20);
   EXPECT_EQ(p.tight.recomputed_flops, 0);
+}
+
+TEST(Planner, PiecesOfMiddleDimensionsMayBeSingleIndices) {
+  Planned p = planned(kMiddleDimension);
+  EXPECT_GE(p.free.temp_bytes, 3 << 19);
+  EXPECT_LT(p.tight.temp_bytes, 600 << 10);
 }
 
 }  // namespace
