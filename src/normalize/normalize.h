@@ -56,6 +56,7 @@ Status expand_random(Module& module, const NormalizeOptions& options);
 Status simplify(Module& module, const NormalizeOptions& options);
 Status unroll_loops(Module& module, const NormalizeOptions& options);
 Status inline_calls(Module& module, const NormalizeOptions& options);
+Status expand_manual(Module& module, const NormalizeOptions& options);
 Status mark_counted_loops(Module& module, const NormalizeOptions& options);
 Status keep_accumulator_precision(Module& module, const NormalizeOptions& options);
 Status capture_invariants(Module& module, const NormalizeOptions& options);

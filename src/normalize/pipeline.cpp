@@ -10,6 +10,7 @@ const std::vector<NormalizePass>& normalize_passes() {
       {"simplify", simplify},
       {"unroll-loops", unroll_loops},
       {"inline-calls", inline_calls},
+      {"expand-manual", expand_manual},
       {"expand-random", expand_random},
       {"capture-invariants", capture_invariants},
       {"simplify-updates", simplify_updates},

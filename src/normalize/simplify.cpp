@@ -17,6 +17,13 @@ const Literal* constant_value(const Value* value) {
 
 namespace {
 
+// Calls that say something about a value and compute nothing: where it should lie, or that it must
+// not look unused.
+bool is_annotation(const Op& op) {
+  const std::string& target = op.as<CustomCallAttributes>().target;
+  return target == "Sharding" || target == "annotate_device_placement" || target == "dce_sink";
+}
+
 bool is_iota_sequence(const Dims& dims) {
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i] != static_cast<int64_t>(i)) return false;
@@ -45,6 +52,11 @@ Value* forwarded(const Op& op) {
     }
     case OpKind::sdy_sharding_constraint:
       return op.operand(0);
+    case OpKind::custom_call:
+      return is_annotation(op) && op.num_operands() == 1 && op.num_results() == 1 &&
+                     op.operand(0)->type == op.result()->type
+                 ? op.operand(0)
+                 : nullptr;
     default:
       return nullptr;
   }
@@ -222,6 +234,7 @@ void simplify_region(const Module& module, Function& function, Region& region,
 }
 
 bool has_effect(const Module& module, const Op& op) {
+  if (op.kind == OpKind::custom_call && is_annotation(op)) return false;
   if (has_trait(op.kind, kTerminator)) return true;
   if (op.kind == OpKind::call) {
     const Function* callee = module.find(op.as<CallAttributes>().callee);

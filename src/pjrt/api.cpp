@@ -60,8 +60,12 @@ struct ExtensionTable {
   Slot slots[count];
 };
 
+const ExtensionTable<2> kShardings = {
+    {sizeof(ExtensionTable<2>), kShardingsExtension, nullptr},
+    {Adapt<&executable_parameter_shardings>::call, Adapt<&executable_output_shardings>::call}};
+
 const ExtensionTable<7> kLayouts = {
-    {sizeof(ExtensionTable<7>), kLayoutsExtension, nullptr},
+    {sizeof(ExtensionTable<7>), kLayoutsExtension, &kShardings.head},
     {Adapt<&layout_destroy>::call, Adapt<&layout_serialize>::call,
      Adapt<&client_default_layout>::call, Adapt<&buffer_memory_layout>::call,
      Adapt<&topology_default_layout>::call, Adapt<&executable_output_layouts>::call,

@@ -52,6 +52,16 @@ void describe(CompiledProgram& program) {
     argument_ranks.push_back(argument.type.shape.size());
   program.argument_layouts = row_major_layouts(argument_ranks);
   program.output_layouts = row_major_layouts(program.output_ranks);
+  if (program.shards) {
+    for (const std::string& text : program.shards->argument_messages) {
+      program.argument_shardings.push_back(text.data());
+      program.argument_sharding_lens.push_back(text.size());
+    }
+    for (const std::string& text : program.shards->result_messages) {
+      program.output_shardings.push_back(text.data());
+      program.output_sharding_lens.push_back(text.size());
+    }
+  }
   program.costs = {figure("flops", program.code->flops()),
                    figure("bytes accessed", program.code->bytes_accessed()),
                    figure("optimal_seconds", program.code->predicted_seconds())};
@@ -74,8 +84,15 @@ Error* compile_program(std::string artifact, std::string options, const CompileS
   Result<std::unique_ptr<Module>> module = read_module(artifact, "program");
   if (!module) return make_error(kInvalidArgument, module.diagnostics());
   program->name = (*module)->name;
-  if (program->request.replicas * program->request.partitions != 1)
-    return make_error(kUnimplemented, "programs for several devices are not supported");
+  if (program->request.replicas != 1)
+    return make_error(kUnimplemented, "programs with replicas are not supported");
+  if (program->request.partitions > 1) {
+    auto shards = std::make_unique<ShardPlan>();
+    if (!(*module)->entry()) return make_error(kInvalidArgument, "a program without a function");
+    Status status = make_shard_plan(**module, program->request.partitions, *shards);
+    if (!status) return make_error(kUnimplemented, status.diagnostics());
+    program->shards = std::move(shards);
+  }
   CompileSettings settings = program->request.settings;
   // What the verifier complains about is the program's fault, what comes later is ours.
   bool verified = false;

@@ -14,18 +14,20 @@ namespace ullage::pjrt {
 
 namespace {
 
-// One run on one device.
+// One run, on one device or over several.
 class Run {
  public:
-  Run(const LoadedExecutable& loaded, Device* device, Buffer* const* arguments,
-      const ExecuteOptions* options)
+  Run(const LoadedExecutable& loaded, const LoadedExecutableExecuteArgs& args)
       : client_(*loaded.client),
+        program_(*loaded.program),
         code_(*loaded.program->code),
-        device_(device),
-        arguments_(arguments),
-        options_(options) {}
+        devices_(loaded.devices),
+        arguments_(args.argument_lists),
+        options_(args.options) {
+    if (args.execute_device) devices_ = {args.execute_device};
+  }
 
-  Error* run(Buffer** outputs) {
+  Error* run(Buffer** const* outputs) {
     if (Error* error = take_arguments()) return error;
     if (Error* error = make_outputs()) return error;
     std::vector<std::byte*> argument_addresses, output_addresses;
@@ -41,7 +43,7 @@ class Run {
     if (!code_.run(argument_addresses, output_addresses, scratch->data(), *client_.pool, &ask))
       return make_error(kCancelled, "the run was interrupted");
     for (size_t o = 0; o < results_.size(); ++o)
-      outputs[o] = make_buffer(device_->memories.front(), code_.outputs()[o].type, result(o));
+      if (Error* error = hand_out(o, outputs)) return error;
     return nullptr;
   }
 
@@ -58,32 +60,59 @@ class Run {
            begin + options_->n_non_donatable;
   }
 
+  // The buffer of an argument on one of the devices, with its memory held; null if it has none.
+  Error* hold(size_t device, size_t a, const std::vector<int64_t>& shape,
+              std::shared_ptr<Storage>& out) {
+    Buffer& buffer = *arguments_[device][a];
+    const Type& expected = code_.arguments()[a].type;
+    // The first token of a chain comes as an empty array.
+    if (expected.is_tensor() && (buffer.type.dtype != expected.dtype || buffer.type.shape != shape))
+      return make_error(
+          kInvalidArgument,
+          fmt::format("argument {} is {}, the program takes {}", a, to_string(buffer.type),
+                      to_string(Type::tensor(expected.dtype, shape))));
+    out = buffer.lock_storage();
+    if (out) return nullptr;
+    return make_error(kInvalidArgument, fmt::format("argument {} has been deleted or donated", a));
+  }
+
+  // A whole argument: the buffer of the first device, or all shards put together.
+  Error* gather(size_t a) {
+    const Type& type = code_.arguments()[a].type;
+    const Sharding* sharding = program_.shards ? &program_.shards->arguments[a] : nullptr;
+    if (!sharding || !sharding->mesh || sharding->replicated())
+      return hold(0, a, type.shape, inputs_[a]);
+    inputs_[a] = Storage::make(client_.memory, type.bytes());
+    if (!inputs_[a]) return no_memory(type.bytes(), "an argument");
+    std::vector<int64_t> shape = sharding->local_shape(type.shape);
+    for (int64_t place : places_of_shards(*sharding)) {
+      std::shared_ptr<Storage> shard;
+      size_t device = static_cast<size_t>(sharding->mesh->device_at(place));
+      if (Error* error = hold(device, a, shape, shard)) return error;
+      copy_shard(type, *sharding, place, inputs_[a]->data(), shard->data(), false);
+    }
+    return nullptr;
+  }
+
   Error* take_arguments() {
     const auto& expected = code_.arguments();
     inputs_.resize(expected.size());
-    for (size_t a = 0; a < expected.size(); ++a) {
-      Buffer& buffer = *arguments_[a];
-      // The first token of a chain comes as an empty array.
-      if (expected[a].type.is_tensor() && !(buffer.type == expected[a].type))
-        return make_error(kInvalidArgument,
-                          fmt::format("argument {} is {}, the program takes {}", a,
-                                      to_string(buffer.type), to_string(expected[a].type)));
-      inputs_[a] = buffer.lock_storage();
-      if (!inputs_[a])
-        return make_error(kInvalidArgument,
-                          fmt::format("argument {} has been deleted or donated", a));
-    }
+    for (size_t a = 0; a < expected.size(); ++a)
+      if (Error* error = gather(a)) return error;
     // Buffers that the caller gives up: their memory is taken.
     std::vector<Buffer*> donated;
     for (size_t a = 0; a < expected.size(); ++a) {
       if (!expected[a].donated || !may_donate(a)) continue;
       if (!expected[a].aliased && !expected[a].overwritten) continue;
-      if (std::find(donated.begin(), donated.end(), arguments_[a]) != donated.end())
-        return make_error(kInvalidArgument,
-                          fmt::format("Attempt to donate the same buffer twice in Execute() "
-                                      "(second use: argument {})",
-                                      a));
-      donated.push_back(arguments_[a]);
+      for (size_t device = 0; device < devices_.size(); ++device) {
+        Buffer* buffer = arguments_[device][a];
+        if (std::find(donated.begin(), donated.end(), buffer) != donated.end())
+          return make_error(kInvalidArgument,
+                            fmt::format("Attempt to donate the same buffer twice in Execute() "
+                                        "(second use: argument {})",
+                                        a));
+        donated.push_back(buffer);
+      }
     }
     for (Buffer* buffer : donated) {
       std::shared_ptr<Storage> dropped;
@@ -124,10 +153,33 @@ class Run {
     }
   }
 
+  // A result as buffers, one per device: the same memory on all, or each its shard.
+  Error* hand_out(size_t o, Buffer** const* outputs) {
+    const Type& type = code_.outputs()[o].type;
+    const Sharding* sharding = program_.shards ? &program_.shards->results[o] : nullptr;
+    std::shared_ptr<Storage> whole = result(o);
+    bool cut = sharding && sharding->mesh && !sharding->replicated();
+    for (size_t device = 0; device < devices_.size(); ++device) {
+      Memory* memory = devices_[device]->memories.front();
+      if (!cut) {
+        outputs[device][o] = make_buffer(memory, type, whole);
+        continue;
+      }
+      Type local = Type::tensor(type.dtype, sharding->local_shape(type.shape));
+      std::shared_ptr<Storage> shard = Storage::make(client_.memory, local.bytes());
+      if (!shard) return no_memory(local.bytes(), "a shard of a result");
+      int64_t place = sharding->mesh->place_of(static_cast<int64_t>(device));
+      copy_shard(type, *sharding, place, whole->data(), shard->data(), true);
+      outputs[device][o] = make_buffer(memory, std::move(local), std::move(shard));
+    }
+    return nullptr;
+  }
+
   Client& client_;
+  const CompiledProgram& program_;
   const ullage::Executable& code_;
-  Device* device_;
-  Buffer* const* arguments_;
+  std::vector<Device*> devices_;
+  Buffer* const* const* arguments_;  // per device, then per argument
   const ExecuteOptions* options_;
   std::vector<std::shared_ptr<Storage>> inputs_, results_;
 };
@@ -142,12 +194,14 @@ Error* loaded_executable_execute(LoadedExecutableExecuteArgs* args) {
     if (args->n_args != expected)
       return make_error(kInvalidArgument, fmt::format("{} arguments given, the program takes {}",
                                                       args->n_args, expected));
-    if (args->n_devices != 1)
-      return make_error(kUnimplemented, "programs for several devices are not supported");
-    Device* device = args->execute_device ? args->execute_device : loaded.devices.front();
-    Run run(loaded, device, args->n_args > 0 ? args->argument_lists[0] : nullptr, args->options);
-    if (Error* error = run.run(args->output_lists[0])) return error;
-    if (args->device_complete_events) args->device_complete_events[0] = new Event();
+    if (args->n_devices != loaded.devices.size())
+      return make_error(kInvalidArgument,
+                        fmt::format("{} lists of arguments for a program over {} devices",
+                                    args->n_devices, loaded.devices.size()));
+    Run run(loaded, *args);
+    if (Error* error = run.run(args->output_lists)) return error;
+    for (size_t i = 0; args->device_complete_events && i < args->n_devices; ++i)
+      args->device_complete_events[i] = new Event();
     return nullptr;
   });
 }

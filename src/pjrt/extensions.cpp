@@ -1,5 +1,5 @@
-// The extension about layouts. All arrays are row-major, so there is one layout for each rank; it
-// lives as long as the process and nobody needs to destroy it.
+// The extensions about layouts and shardings. All arrays are row-major, so there is one layout for
+// each rank; it lives as long as the process and nobody needs to destroy it.
 #include <array>
 #include <deque>
 #include <mutex>
@@ -68,6 +68,20 @@ Error* executable_output_layouts(LayoutsExecutableGetOutputLayoutsArgs* args) {
 Error* executable_parameter_layouts(LayoutsExecutableGetParameterLayoutsArgs* args) {
   args->n = args->exe->program->argument_layouts.size();
   args->layouts = args->exe->program->argument_layouts.data();
+  return nullptr;
+}
+
+Error* executable_parameter_shardings(ShardingsParameterShardingsArgs* args) {
+  args->n = args->exe->program->argument_shardings.size();
+  args->protos = args->exe->program->argument_shardings.data();
+  args->proto_lens = args->exe->program->argument_sharding_lens.data();
+  return nullptr;
+}
+
+Error* executable_output_shardings(ShardingsOutputShardingsArgs* args) {
+  args->n = args->exe->program->output_shardings.size();
+  args->protos = args->exe->program->output_shardings.data();
+  args->proto_lens = args->exe->program->output_sharding_lens.data();
   return nullptr;
 }
 

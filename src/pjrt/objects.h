@@ -14,6 +14,7 @@
 #include "pjrt/abi.h"
 #include "pjrt/compile_options.h"
 #include "pjrt/event.h"
+#include "pjrt/shards.h"
 #include "runtime/host_memory.h"
 #include "runtime/thread_pool.h"
 
@@ -104,6 +105,9 @@ struct CompiledProgram {
   std::string options;   // the serialised request
   std::string fingerprint;
   CompileRequest request;
+  std::unique_ptr<const ShardPlan> shards;  // of programs over several devices
+  std::vector<const char*> argument_shardings, output_shardings;  // serialised, of `shards`
+  std::vector<size_t> argument_sharding_lens, output_sharding_lens;
   std::unique_ptr<ullage::Executable> code;
   std::vector<int64_t> output_dims;  // of all outputs, one after another
   std::vector<size_t> output_ranks;

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Several virtual devices in one process: sharded jit and shard_map, compared with NumPy."""
+import os
+import sys
+import unittest
+
+os.environ["ULLAGE_NUM_DEVICES"] = "8"
+try:
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+except ImportError:
+    print("skipped: this Python has no JAX")
+    sys.exit(77)
+
+
+class Sharded(unittest.TestCase):
+    def setUp(self):
+        self.mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+        self.a = np.arange(64, dtype=np.float32).reshape(8, 8)
+
+    def put(self, array, *spec):
+        return jax.device_put(array, NamedSharding(self.mesh, P(*spec)))
+
+    def shard_map(self, f, in_specs, out_specs, **options):
+        return jax.jit(jax.shard_map(f, mesh=self.mesh, in_specs=in_specs, out_specs=out_specs, **options))
+
+    def test_arrays_come_back_whole(self):
+        for spec in ((), ("x",), ("x", "y"), (None, "y"), (("x", "y"),), ("y", "x")):
+            x = self.put(self.a, *spec)
+            np.testing.assert_array_equal(x, self.a)
+            np.testing.assert_array_equal(jax.jit(lambda a: a + 1)(x), self.a + 1)
+
+    def test_results_stay_cut(self):
+        x = self.put(self.a, "x", "y")
+        y = jax.jit(lambda a: jnp.sin(a).T * 2)(x)
+        self.assertTrue(y.sharding.is_equivalent_to(NamedSharding(self.mesh, P("y", "x")), 2))
+        self.assertEqual(y.addressable_shards[0].data.shape, (4, 2))
+        np.testing.assert_allclose(y, np.sin(self.a).T * 2, rtol=1e-6)
+
+    def test_stated_shardings(self):
+        x = self.put(self.a, "x", "y")
+        y = jax.jit(lambda a: a @ a, out_shardings=NamedSharding(self.mesh, P(None, "x")))(x)
+        self.assertEqual(y.addressable_shards[0].data.shape, (8, 2))
+        np.testing.assert_allclose(y, self.a @ self.a, rtol=1e-5)
+        z = jax.jit(lambda a: a.sum(), out_shardings=NamedSharding(self.mesh, P()))(x)
+        self.assertEqual(float(z), self.a.sum())
+
+    def test_donation(self):
+        x = self.put(self.a, "x", "y")
+        y = jax.jit(lambda a: a + 1, donate_argnums=0)(x)
+        self.assertTrue(x.is_deleted())
+        np.testing.assert_array_equal(y, self.a + 1)
+
+    def test_collectives(self):
+        x = self.put(self.a, "x", "y")
+        cases = {
+            "psum": (lambda a: jax.lax.psum(a, "x"), P("x", "y"), P(None, "y"), self.a.reshape(4, 2, 8).sum(0)),
+            "pmax": (lambda a: jax.lax.pmax(a, ("x", "y")), P("x", "y"), P(),
+                     self.a.reshape(4, 2, 2, 4).transpose(0, 2, 1, 3).reshape(8, 2, 4).max(0)),
+            "all_gather": (lambda a: jax.lax.all_gather(a, "x", tiled=True), P("x", "y"), P(None, "y"), self.a),
+            "ppermute": (lambda a: jax.lax.ppermute(a, "x", [(i, (i + 1) % 4) for i in range(4)]), P("x"), P("x"),
+                         np.roll(self.a, 2, 0)),
+            "reduce_scatter": (lambda a: jax.lax.psum_scatter(a, "x", tiled=True), P(None, "y"), P("x", "y"), 4 * self.a),
+            "all_to_all": (lambda a: jax.lax.all_to_all(a, "x", 1, 0, tiled=True), P("x", None), P(None, "x"), self.a),
+            "axis_index": (lambda a: a * 0 + jax.lax.axis_index("x") * 2 + jax.lax.axis_index("y"), P("x", "y"), P("x", "y"),
+                           np.repeat(np.repeat(np.arange(8.0).reshape(4, 2), 2, 0), 4, 1)),
+        }
+        for name, (f, in_spec, out_spec, want) in cases.items():
+            with self.subTest(name):
+                got = self.shard_map(f, in_spec, out_spec, check_vma=False)(x)
+                np.testing.assert_allclose(got, want, rtol=1e-6)
+
+    def test_collectives_in_a_loop(self):
+        def ring(a):
+            def body(_, carry):
+                block, total = carry
+                block = jax.lax.ppermute(block, "x", [(i, (i + 1) % 4) for i in range(4)])
+                return block, total + block
+            return jax.lax.fori_loop(0, 3, body, (a, a))[1]
+        got = self.shard_map(ring, P("x"), P("x"), check_vma=False)(self.put(self.a, "x"))
+        np.testing.assert_allclose(got, np.tile(self.a.reshape(4, 2, 8).sum(0), (4, 1)), rtol=1e-6)
+
+    def test_gradients_over_devices(self):
+        w = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
+        loss = lambda w, a: jnp.mean(jnp.tanh(a @ w) ** 2)
+        got = jax.jit(jax.grad(loss))(self.put(w), self.put(self.a, "x"))
+        one = jax.device_put((w, self.a), jax.devices()[0])
+        np.testing.assert_allclose(got, jax.jit(jax.grad(loss))(*one), rtol=1e-5, atol=1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
