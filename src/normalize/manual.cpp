@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "normalize/normalize.h"
+#include "normalize/rewrite.h"
 #include "ops/combiner.h"
 #include "partition/sharding.h"
 #include "support/check.h"
@@ -399,9 +399,21 @@ class Expansion {
 
 }  // namespace
 
+// Whether it asks for other devices, or which one this is.
+static bool speaks_of_devices(const Function& function) {
+  bool found = false;
+  walk(function.body(),
+       [&](Op* op) { found |= is_collective(op->kind) || op->kind == OpKind::partition_id; });
+  return found;
+}
+
 Status expand_manual(Module& module, const NormalizeOptions& options) {
+  if (module.meshes.empty()) return Ok{};
   Result<std::vector<Mesh>> meshes = read_meshes(module);
   if (!meshes) return meshes.diagnostics();
+  for (Function* function : callees_first(module))
+    inline_into(module, *function,
+                [](const Op&, const Function& callee) { return speaks_of_devices(callee); });
   for (const auto& function : module.functions) {
     if (options.leaves(*function)) continue;
     for (bool found = true; found;) {

@@ -5,12 +5,12 @@ namespace ullage {
 const std::vector<NormalizePass>& normalize_passes() {
   static const std::vector<NormalizePass> passes = {
       {"expand-composites", expand_composites},
+      {"expand-manual", expand_manual},
       {"expand-quantized", expand_quantized},
       {"expand-operations", expand_operations},
       {"simplify", simplify},
       {"unroll-loops", unroll_loops},
       {"inline-calls", inline_calls},
-      {"expand-manual", expand_manual},
       {"expand-random", expand_random},
       {"capture-invariants", capture_invariants},
       {"simplify-updates", simplify_updates},
