@@ -119,7 +119,22 @@ bool is_identity(Value* value, OpKind combiner) {
   const Literal& literal = value->op()->as<ConstantAttributes>().value;
   if (!literal.splat && literal.type.num_elements() != 1) return false;
   DType dtype = literal.type.dtype;
-  if (is_complex(dtype)) return false;
+  if (is_complex(dtype)) {
+    auto is_part = [&](size_t part, double wanted) {
+      const std::byte* at = literal.element(0);
+      double number = 0;
+      if (dtype == DType::c128) {
+        std::memcpy(&number, at + part * sizeof number, sizeof number);
+      } else {
+        float narrow = 0;
+        std::memcpy(&narrow, at + part * sizeof narrow, sizeof narrow);
+        number = static_cast<double>(narrow);
+      }
+      return number == wanted;
+    };
+    bool known = combiner == OpKind::add || combiner == OpKind::multiply;
+    return known && is_part(0, combiner == OpKind::add ? 0 : 1) && is_part(1, 0);
+  }
   uint64_t bits = 0;
   std::memcpy(&bits, literal.element(0), static_cast<size_t>(storage_bytes(dtype)));
   // Zero of either sign: sums of nothing but -0 are 0 in a window that is padded with 0, and here.
@@ -148,9 +163,7 @@ std::optional<Cumulative> cumulative(const Op& op) {
   // Padding is combined too. A general body has its initial value for an identity, or else no
   // defined result.
   if (std::optional<OpKind> combiner = plain_combiner(op))
-    if (!is_complex(op.result(0)->type.dtype) &&
-        !is_identity(op.operand(op.num_results()), *combiner))
-      return {};
+    if (!is_identity(op.operand(op.num_results()), *combiner)) return {};
   return found;
 }
 
