@@ -532,10 +532,7 @@ class GraphBuilder {
     const auto& attributes = op->as<DotAttributes>();
     Value* lhs = op->operand(0);
     Value* rhs = op->operand(1);
-    DType dtype = op->result()->type.dtype;
-    auto feeds_f32 = [](DType t) { return is_float(t) && bit_width(t) <= 32; };
-    if (!feeds_f32(lhs->type.dtype) || !feeds_f32(rhs->type.dtype) || !feeds_f32(dtype))
-      return emit_dot_as_reduction(op, result);
+    if (!is_matmul(*op)) return emit_dot_as_reduction(op, result);
 
     Draft draft;
     DotKernel dot;

@@ -360,7 +360,7 @@ class Analyzer {
     size_t best = 0;
     Value* best_value = result;
     int misses = 0;
-    for (Op* op = root->next(); op && misses < 64; op = op->next()) {
+    for (Op* op = root->next(); op && misses < 64 && is_matmul(*root); op = op->next()) {
       bool reads_cluster = false, reads_tainted = false;
       for (Value* operand : op->operands()) {
         reads_cluster |= operand->op() && cluster.contains(operand->op());
@@ -469,6 +469,12 @@ class Analyzer {
 };
 
 }  // namespace
+
+bool is_matmul(const Op& dot) {
+  auto feeds_f32 = [](DType t) { return is_float(t) && bit_width(t) <= 32; };
+  return feeds_f32(dot.operand(0)->type.dtype) && feeds_f32(dot.operand(1)->type.dtype) &&
+         feeds_f32(dot.result()->type.dtype);
+}
 
 RegionAnalysis analyze_region(const Module& module, const Region& region) {
   return Analyzer(module, region).run();

@@ -29,6 +29,10 @@ struct RegionAnalysis {
   }
 };
 
+// Whether a dot_general is a kernel of the matmul family, which takes what follows it as an epilogue.
+// Products of other types are plain reductions.
+bool is_matmul(const Op& dot);
+
 RegionAnalysis analyze_region(const Module& module, const Region& region);
 
 }  // namespace ullage

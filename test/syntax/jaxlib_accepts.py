@@ -33,6 +33,9 @@ def parser():
 DEFAULTS = re.compile(
     r'(?:indices_are_sorted|unique_indices|is_stable|has_side_effect) = false|backend_config = ""'
     r"|api_version = 1 : i32|dimension = -1 : i64|lower = false|version = 0 : i32|largest = true"
+    r"|precision_config = \[#stablehlo<precision DEFAULT>(?:, #stablehlo<precision DEFAULT>)*\]"
+    r"|(?:base_dilations|window_dilations|window_strides|lhs_dilation|rhs_dilation) = array<i64: 1(?:, 1)*>"
+    r"|window_reversal = array<i1: false(?:, false)*>|padding = dense<0> : tensor<\d+x2xi64>"
     r'|stablehlo\.mesh = {[^\[]*\[[^\]]*\][^}]*}|sym_visibility = "public"'
 )
 
