@@ -18,8 +18,6 @@ std::string refuse_sort(const Op& op) {
   int64_t dim = op.as<SortAttributes>().dimension;
   int64_t extent = op.operand(0)->type.shape[static_cast<size_t>(dim < 0 ? dim + rank : dim)];
   if (extent > kMaxSortExtent) return "slices have more elements than 32 bits can number";
-  for (Value* operand : op.operands())
-    if (is_complex(operand->type.dtype)) return "operands that are complex numbers";
   if (op.num_operands() > kMaxSortOperands)
     return "more than " + std::to_string(kMaxSortOperands) + " operands";
   return {};

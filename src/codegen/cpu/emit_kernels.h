@@ -123,7 +123,8 @@ using MergeFunction = void (*)(std::byte* const* buffers, int64_t base, int64_t 
                                int64_t end);
 struct MergeCode {
   std::vector<DType> operands;
-  Expr body;  // parameter 2i is the left element of operand i, 2i + 1 the right one
+  // Parameters: of each operand the left element and the right one, two of each if complex.
+  Expr body;
   int32_t result = -1;
 };
 void emit_merge(llvm::Module& module, const Host& host, const std::string& name,

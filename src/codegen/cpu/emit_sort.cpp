@@ -25,9 +25,12 @@ void emit_merge(llvm::Module& module, const Host& host, const std::string& name,
   for (size_t i = 0; i < code.operands.size(); ++i)
     buffers.push_back(
         e.b.CreateLoad(pointer, e.b.CreateConstGEP1_64(pointer, e.function->getArg(0), i)));
-  auto element = [&](size_t operand, Value* position) {
+  // A part (0, or 1 for the imaginary one) of an element.
+  auto element = [&](size_t operand, Value* position, int part) {
     Value* offset = e.b.CreateAdd(base, e.b.CreateMul(e.b.CreateZExt(position, i64), stride));
-    DType dtype = code.operands[operand];
+    DType dtype = real_part(code.operands[operand]);
+    if (is_complex(code.operands[operand]))
+      offset = e.b.CreateAdd(e.b.CreateMul(offset, e.i64(2)), e.i64(part));
     llvm::Type* type = e.memory_type(dtype);
     return from_memory(
         e,
@@ -46,8 +49,10 @@ void emit_merge(llvm::Module& module, const Host& host, const std::string& name,
     Value* right = e.b.CreateLoad(i32, e.b.CreateGEP(i32, from, minimum(next[1], last)));
     ExprEmitter comparator(e, code.body, {code.result}, nullptr, {}, false);
     for (size_t i = 0; i < code.operands.size(); ++i) {
-      comparator.parameters.push_back({element(i, right)});
-      comparator.parameters.push_back({element(i, left)});
+      int parts = is_complex(code.operands[i]) ? 2 : 1;
+      for (Value* position : {right, left})
+        for (int part = 0; part < parts; ++part)
+          comparator.parameters.push_back({element(i, position, part)});
     }
     comparator.scalars(0);
     Value* less = comparator.value(code.result, 0);

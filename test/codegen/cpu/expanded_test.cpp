@@ -300,5 +300,33 @@ func.func @main() -> (tensor<4xf32>, tensor<4xf32>, tensor<ui32>) {
   EXPECT_EQ(found[2].int_at(0), 0);
 }
 
+// By the real part, then by the imaginary one, with a second operand that comes along.
+TEST(Expanded, SortOfComplexNumbers) {
+  for (const char* type : {"f32", "f64"}) {
+    std::string text = R"(
+func.func @main(%x: tensor<5x70xcomplex<TYPE>>, %y: tensor<5x70xi32>) -> (tensor<5x70xcomplex<TYPE>>, tensor<5x70xi32>) {
+  %r:2 = "stablehlo.sort"(%x, %y) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<complex<TYPE>>, %b: tensor<complex<TYPE>>, %c: tensor<i32>, %d: tensor<i32>):
+    %ar = stablehlo.real %a : (tensor<complex<TYPE>>) -> tensor<TYPE>
+    %br = stablehlo.real %b : (tensor<complex<TYPE>>) -> tensor<TYPE>
+    %ai = stablehlo.imag %a : (tensor<complex<TYPE>>) -> tensor<TYPE>
+    %bi = stablehlo.imag %b : (tensor<complex<TYPE>>) -> tensor<TYPE>
+    %ra = stablehlo.floor %ar : tensor<TYPE>
+    %rb = stablehlo.floor %br : tensor<TYPE>
+    %less = stablehlo.compare LT, %ra, %rb : (tensor<TYPE>, tensor<TYPE>) -> tensor<i1>
+    %same = stablehlo.compare EQ, %ra, %rb : (tensor<TYPE>, tensor<TYPE>) -> tensor<i1>
+    %then = stablehlo.compare LT, %ai, %bi : (tensor<TYPE>, tensor<TYPE>) -> tensor<i1>
+    %both = stablehlo.and %same, %then : tensor<i1>
+    %result = stablehlo.or %less, %both : tensor<i1>
+    stablehlo.return %result : tensor<i1>
+  }) : (tensor<5x70xcomplex<TYPE>>, tensor<5x70xi32>) -> (tensor<5x70xcomplex<TYPE>>, tensor<5x70xi32>)
+  return %r#0, %r#1 : tensor<5x70xcomplex<TYPE>>, tensor<5x70xi32>
+})";
+    for (size_t at; (at = text.find("TYPE")) != std::string::npos;) text.replace(at, 4, type);
+    DType dtype = std::string_view(type) == "f32" ? DType::c64 : DType::c128;
+    compare(text, {random_tensor(dtype, {5, 70}, 1), random_tensor(DType::i32, {5, 70}, 2)});
+  }
+}
+
 }  // namespace
 }  // namespace ullage
