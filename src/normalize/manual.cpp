@@ -156,25 +156,54 @@ class Expansion {
         type, Literal::scalar(type.dtype, static_cast<uint32_t>(mesh_->device_at(place_[copy]))));
   }
 
+  // Of an array that is the sum over some axes, the first device along each has all of it.
+  bool first_along_unreduced(const Sharding& sharding, int64_t place) const {
+    return std::all_of(sharding.unreduced.begin(), sharding.unreduced.end(),
+                       [&](const MeshAxis& axis) {
+                         return !manual_[axis.axis] || mesh_->coordinate(place, axis.axis) == 0;
+                       });
+  }
+
   Value* shard(Value* value, const Sharding& sharding, int64_t place) {
     for (size_t d = 0; d < sharding.dims.size(); ++d) {
       int64_t part = value->type.shape[d] / sharding.parts(d);
       value = slice(value, d, sharding.part(d, place) * part, part);
     }
-    return value;
+    return first_along_unreduced(sharding, place) ? value : zeros(value->type);
+  }
+
+  // The copy that has this shard; of an array that is a sum over axes, all along them, added.
+  Value* shard_of(const Sharding& sharding, const Copies& parts,
+                  const std::vector<int64_t>& number) {
+    Value* total = nullptr;
+    std::vector<bool> counts(manual_.size(), false);
+    for (const MeshAxis& axis : sharding.unreduced) counts[axis.axis] = true;
+    int64_t first = -1;
+    for (size_t c = 0; c < copies_; ++c) {
+      bool this_one = true;
+      for (size_t d = 0; d < number.size(); ++d)
+        this_one &= sharding.part(d, place_[c]) == number[d];
+      // Along axes that are not added up, all have the same.
+      for (size_t axis = 0; axis < manual_.size() && first >= 0; ++axis)
+        this_one &=
+            counts[axis] || mesh_->coordinate(place_[c], axis) == mesh_->coordinate(first, axis);
+      if (!this_one) continue;
+      if (first < 0) first = place_[c];
+      if (!total) {
+        total = parts[c];
+        continue;
+      }
+      Value* pair[] = {total, parts[c]};
+      total = make(OpKind::add, pair, total->type);
+    }
+    ULLAGE_CHECK(total, "a shard that no device has");
+    return total;
   }
 
   // The whole array with the given parts along the first dimensions chosen.
   Value* assemble(const Sharding& sharding, const Copies& parts, std::vector<int64_t>& number) {
     size_t d = number.size();
-    if (d == sharding.dims.size()) {
-      for (size_t c = 0; c < copies_; ++c) {
-        bool this_one = true;
-        for (size_t i = 0; i < d; ++i) this_one &= sharding.part(i, place_[c]) == number[i];
-        if (this_one) return parts[c];
-      }
-      ULLAGE_CHECK(false, "a shard that no device has");
-    }
+    if (d == sharding.dims.size()) return shard_of(sharding, parts, number);
     Copies along;
     for (int64_t part = 0; part < sharding.parts(d); ++part) {
       number.push_back(part);
