@@ -76,6 +76,9 @@ bool acceptable_xla_option(std::string_view name, const OptionValue& value) {
 
 Status apply(CompileRequest& request, const std::string& name, const OptionValue& value) {
   if (acceptable_xla_option(name, value)) return Ok{};
+  if (name.starts_with("xla_"))
+    return error(
+        fmt::format("While setting option {}, '{}' is not a valid bool value.", name, value.text));
   if (name.starts_with(kPrefix)) {
     Result<bool> known =
         apply_option(request.settings, std::string_view(name).substr(kPrefix.size()), value.text);

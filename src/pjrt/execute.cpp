@@ -100,10 +100,9 @@ class Run {
     for (size_t a = 0; a < expected.size(); ++a)
       if (Error* error = gather(a)) return error;
     // Buffers that the caller gives up: their memory is taken.
-    std::vector<Buffer*> donated;
+    std::vector<Buffer*> donated, taken;
     for (size_t a = 0; a < expected.size(); ++a) {
       if (!expected[a].donated || !may_donate(a)) continue;
-      if (!expected[a].aliased && !expected[a].overwritten) continue;
       for (size_t device = 0; device < devices_.size(); ++device) {
         Buffer* buffer = arguments_[device][a];
         if (std::find(donated.begin(), donated.end(), buffer) != donated.end())
@@ -112,9 +111,11 @@ class Run {
                                         "(second use: argument {})",
                                         a));
         donated.push_back(buffer);
+        // A donor's memory is taken only if the run really uses it.
+        if (expected[a].aliased || expected[a].overwritten) taken.push_back(buffer);
       }
     }
-    for (Buffer* buffer : donated) {
+    for (Buffer* buffer : taken) {
       std::shared_ptr<Storage> dropped;
       std::lock_guard lock(buffer->mutex);
       dropped.swap(buffer->storage);
