@@ -80,7 +80,8 @@ class OneHot {
     const Type& indices = scatter_->operand(1)->type;
     const Type& update = scatter_->operand(2)->type;
     if (!operand.is_static() || !indices.is_static() || operand.quantized ||
-        is_complex(operand.dtype) || operand.num_elements() == 0)
+        is_complex(operand.dtype) || operand.num_elements() == 0 ||
+        attributes_.scatter_dims_to_operand_dims.empty())
       return {};
     const Literal* constant = constant_value(scatter_->operand(0));
     const Op* made = scatter_->operand(0)->op();

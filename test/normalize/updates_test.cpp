@@ -46,6 +46,19 @@ TEST(Updates, SeveralUpdatesOfARowStay) {
   EXPECT_EQ(count(*module, OpKind::scatter), 1);
 }
 
+TEST(Updates, UpdatesWithoutIndicesStay) {
+  auto module = normalized(R"(
+    func.func public @main(%at: tensor<0xi32>, %u: tensor<4xf32>) -> tensor<4xf32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+      %0 = "stablehlo.scatter"(%zero, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0]>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        stablehlo.return %b : tensor<f32>
+      }) : (tensor<4xf32>, tensor<0xi32>, tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    })");
+  EXPECT_EQ(count(*module, OpKind::scatter), 1);
+}
+
 // The array before the choice is read by the update alone afterwards.
 void expect_in_place(const char* choice, OpKind update) {
   std::string text = R"(
