@@ -404,6 +404,8 @@ class GraphBuilder {
       if (!scan) return unsupported(failure);
       Status status = combiner(op, scan->reduction);
       if (!status) return status;
+      // Backwards the element stands before what has been combined.
+      if (cumulative(*op)->reverse) swap_sides(scan->reduction);
       draft.kernel.body = std::move(*scan);
       draft.kernel.name = "scan";
       return finish(std::move(draft), op->results(), op);

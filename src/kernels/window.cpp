@@ -235,6 +235,12 @@ std::optional<ScanKernel> cumulative_scan(Op* op, const ExprContext& context, Op
   return kernel;
 }
 
+void swap_sides(LoopKernel::Reduction& reduction) {
+  int32_t count = static_cast<int32_t>(reduction.initial.size());
+  for (ExprNode& node : reduction.body.nodes)
+    if (node.kind == ExprNode::Kind::parameter) node.input = (node.input + count) % (2 * count);
+}
+
 std::optional<LoopKernel> window_selection(Op* op, DType index_type, const ExprContext& context,
                                            Op*& failure) {
   Window w = window_of(*op);

@@ -22,6 +22,8 @@ std::optional<Cumulative> cumulative(const Op& op);
 // `failure` then names it.
 std::optional<LoopKernel> window_reduction(Op* op, const ExprContext& context, Op*& failure);
 std::optional<ScanKernel> cumulative_scan(Op* op, const ExprContext& context, Op*& failure);
+// Exchanges accumulators and elements in a body that has no single combiner.
+void swap_sides(LoopKernel::Reduction& reduction);
 
 // For each window of a select_and_scatter the selected element and its flat index in the operand
 // (of type `index`), -1 for a window that covers nothing.

@@ -302,12 +302,14 @@ class Validator {
 
   // In elements of the value.
   static int64_t shift(const PlanStep& step, size_t operand, const KernelValue& value) {
-    if (operand >= step.shift.size() || value.bytes == 0) return 0;
-    return step.shift[operand] / std::max<int64_t>(1, value.bytes / value.type.num_elements());
+    return operand >= step.shift.size() ? 0 : step.shift[operand] / element_bytes(value);
   }
   int64_t room(int32_t b, const KernelValue& value) const {
-    return plan_.buffers[index(b)].bytes /
-           std::max<int64_t>(1, value.bytes / value.type.num_elements());
+    return plan_.buffers[index(b)].bytes / element_bytes(value);
+  }
+  static int64_t element_bytes(const KernelValue& value) {
+    int64_t elements = value.bytes == 0 ? 0 : value.type.num_elements();
+    return elements == 0 ? 1 : std::max<int64_t>(1, value.bytes / elements);
   }
 
   void accumulate(int32_t b, const KernelGraph& graph, ValueId value, const PlanStep& step,

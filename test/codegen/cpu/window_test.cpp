@@ -161,6 +161,28 @@ TEST(Windows, GeneralBodies) {
   }
 }
 
+// Composition of affine maps, which does not commute, from either end.
+TEST(Windows, OrderOfCumulativeBodies) {
+  for (const char* padding : {"[[0, 0], [12, 0]]", "[[0, 0], [0, 12]]"}) {
+    std::string text = fmt::format(R"(
+      func.func public @main(%x: tensor<4x13xi32>, %n: tensor<4x13xi32>) -> (tensor<4x13xi32>, tensor<4x13xi32>) {{
+        %i = stablehlo.constant dense<1> : tensor<i32>
+        %j = stablehlo.constant dense<0> : tensor<i32>
+        %r:2 = "stablehlo.reduce_window"(%x, %n, %i, %j) <{{window_dimensions = array<i64: 1, 13>, padding = dense<{0}> : tensor<2x2xi64>}}> ({{
+          ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+          %p = stablehlo.multiply %a, %c : tensor<i32>
+          %s = stablehlo.multiply %c, %b : tensor<i32>
+          %q = stablehlo.add %s, %d : tensor<i32>
+          stablehlo.return %p, %q : tensor<i32>, tensor<i32>
+        }}) : (tensor<4x13xi32>, tensor<4x13xi32>, tensor<i32>, tensor<i32>) -> (tensor<4x13xi32>, tensor<4x13xi32>)
+        return %r#0, %r#1 : tensor<4x13xi32>, tensor<4x13xi32>
+      }})",
+                                   padding);
+    compare(text, {random_indices(DType::i32, {4, 13}, -5, 9, 1),
+                   random_indices(DType::i32, {4, 13}, -9, 9, 2)});
+  }
+}
+
 TEST(Windows, SelectAndScatter) {
   auto text = [](const WindowCase& c, const std::string& select, const std::string& type,
                  const std::string& initial) {
