@@ -196,22 +196,23 @@ class Check(Cli):
         both = self.write("both.mlir", check_module("a", "[2, 4]") + "// -----\n" + check_module("b", "[2, 5]"))
         self.expect(3, "check", both, "--engine=compiled", stderr="both.mlir:",
                     stdout="1 passed, 1 failed, 0 not supported by the compiler\n")
-        # Sorting complex numbers is the interpreter's alone: counted apart, and no failure.
-        sorting = """func.func @main() {
-  %0 = stablehlo.constant dense<[(3.0, 1.0), (1.0, 2.0)]> : tensor<2xcomplex<f32>>
-  %1 = stablehlo.constant dense<[(1.0, 2.0), (3.0, 1.0)]> : tensor<2xcomplex<f32>>
-  %2 = "stablehlo.sort"(%0) <{dimension = 0 : i64}> ({
-  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
-    %x = stablehlo.real %a : (tensor<complex<f32>>) -> tensor<f32>
-    %y = stablehlo.real %b : (tensor<complex<f32>>) -> tensor<f32>
-    %p = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    stablehlo.return %p : tensor<i1>
-  }) : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
-  check.expect_eq %2, %1 : tensor<2xcomplex<f32>>
+        # One scatter of real and complex numbers is the interpreter's alone: counted apart, and no failure.
+        mixed = """func.func @main() {
+  %i = stablehlo.constant dense<1> : tensor<1xi32>
+  %r = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %c = stablehlo.constant dense<[(3.0, 1.0), (1.0, 2.0)]> : tensor<2xcomplex<f32>>
+  %u = stablehlo.constant dense<5.0> : tensor<f32>
+  %v = stablehlo.constant dense<(7.0, 8.0)> : tensor<complex<f32>>
+  %0:2 = "stablehlo.scatter"(%r, %c, %i, %u, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<complex<f32>>, %d: tensor<f32>, %e: tensor<complex<f32>>):
+    stablehlo.return %d, %e : tensor<f32>, tensor<complex<f32>>
+  }) : (tensor<2xf32>, tensor<2xcomplex<f32>>, tensor<1xi32>, tensor<f32>, tensor<complex<f32>>) -> (tensor<2xf32>, tensor<2xcomplex<f32>>)
+  %w = stablehlo.constant dense<[1.0, 5.0]> : tensor<2xf32>
+  check.expect_eq %0#0, %w : tensor<2xf32>
   return
 }
 """
-        path = self.write("sorting.mlir", sorting)
+        path = self.write("mixed.mlir", mixed)
         self.expect(0, "check", path, stdout="1 passed, 0 failed\n")
         self.expect(0, "check", path, "--engine=compiled", stderr="warning: @main is not supported",
                     stdout="0 passed, 0 failed, 1 not supported by the compiler\n")
