@@ -227,8 +227,7 @@ class ChosenUpdate {
           (update->kind != OpKind::scatter && update->kind != OpKind::dynamic_update_slice) ||
           update->operand(0) != select_->operand(3 - side))
         continue;
-      if (update->kind == OpKind::scatter && bit_width(update->operand(1)->type.dtype) < 32)
-        continue;
+      if (update->kind == OpKind::scatter && !has_outside(*update)) continue;
       if (side == 2) predicate = maker_.make(OpKind::not_, {&predicate, 1}, predicate->type);
       update->move_before(select_);
       maker_.before = update;
@@ -249,13 +248,21 @@ class ChosenUpdate {
     return maker_.make(OpKind::select, operands, then->type);
   }
 
-  // Not chosen, a scatter gets indices out of bounds: all bits set is -1, or more elements than an
-  // array has.
+  // Whether an index with only the highest bit set is out of bounds, as far as windows reach.
+  static bool has_outside(const Op& scatter) {
+    const Type& array = scatter.operand(0)->type;
+    return bit_width(scatter.operand(1)->type.dtype) >= 32 && array.is_static() &&
+           std::all_of(array.shape.begin(), array.shape.end(),
+                       [](int64_t extent) { return extent <= INT32_MAX; });
+  }
+
+  // Not chosen, a scatter gets indices that are out of bounds by more than its windows have
+  // elements: the least signed number, or more than an array has.
   void aim(Op& scatter, Value* predicate) {
     Value* indices = scatter.operand(1);
-    size_t bytes = static_cast<size_t>(storage_bytes(indices->type.dtype));
-    Literal outside =
-        Literal::make(indices->type, std::vector<std::byte>(bytes, std::byte{0xff}), true);
+    std::vector<std::byte> bytes(static_cast<size_t>(storage_bytes(indices->type.dtype)));
+    bytes.back() = std::byte{0x80};
+    Literal outside = Literal::make(indices->type, std::move(bytes), true);
     Value* nowhere =
         maker_.make(OpKind::constant, {}, indices->type, ConstantAttributes{std::move(outside)});
     scatter.set_operand(1, choose(predicate, indices, nowhere));

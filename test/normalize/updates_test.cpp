@@ -106,6 +106,25 @@ TEST(Updates, ChoiceOfAScatterIsMadeInPlace) {
   expect_in_place(kKept, OpKind::scatter);
 }
 
+// A window that began just outside would reach into the array.
+TEST(Updates, ChoiceOfAScatterOfWindowsHitsNothing) {
+  for (const char* limit : {"0", "100"}) {
+    auto module = normalized(std::string(R"(
+      func.func public @main(%x: tensor<8xf32>, %at: tensor<1xi32>, %u: tensor<3xf32>, %n: tensor<i32>) -> tensor<8xf32> {
+        %l = stablehlo.constant dense<)") +
+                             limit + R"(> : tensor<i32>
+        %p = stablehlo.compare LT, %n, %l, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        %y = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 0>}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          stablehlo.return %b : tensor<f32>
+        }) : (tensor<8xf32>, tensor<1xi32>, tensor<3xf32>) -> tensor<8xf32>
+        %r = stablehlo.select %p, %y, %x : tensor<i1>, tensor<8xf32>
+        return %r : tensor<8xf32>
+      })");
+    EXPECT_EQ(count(*module, OpKind::scatter), 1);
+  }
+}
+
 TEST(Updates, ChoiceOfASliceIsMadeInPlace) {
   expect_in_place(kUpdated, OpKind::dynamic_update_slice);
   expect_in_place(kKept, OpKind::dynamic_update_slice);
