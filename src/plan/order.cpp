@@ -35,6 +35,7 @@ class ListScheduler {
         if (graph_.values[static_cast<size_t>(input)].producer >= 0) ++missing_[k];
       if (missing_[k] == 0) ready_.insert(static_cast<KernelId>(k));
     }
+    find_small_bytes();
     while (!ready_.empty()) {
       KernelId next = choose();
       ready_.erase(next);
@@ -67,30 +68,31 @@ class ListScheduler {
     return net;
   }
 
-  // What a kernel may add and still run at once: little, or little of an input that another reader
-  // could then overwrite.
-  int64_t small_bytes(KernelId k) const {
-    int64_t small = kSmallBytes;
-    for (ValueId input : graph_.kernels[static_cast<size_t>(k)].inputs) {
-      const KernelValue& value = graph_.values[static_cast<size_t>(input)];
-      bool overwritten =
-          std::any_of(value.consumers.begin(), value.consumers.end(),
-                      [&](KernelId other) { return other != k && may_overwrite(other, input); });
-      if (value.producer >= 0 && overwritten) small = std::max(small, value.bytes / kFewElements);
+  // What each kernel may add and still run at once: little, or little of an input that another
+  // reader could then overwrite.
+  void find_small_bytes() {
+    std::vector<std::vector<ValueId>> overwrites(graph_.kernels.size());  // by each kernel
+    std::vector<int32_t> overwriters(graph_.values.size(), 0);
+    for (size_t k = 0; k < graph_.kernels.size(); ++k) {
+      const Kernel& kernel = graph_.kernels[k];
+      for (const auto& pair : kernel.in_place)
+        overwrites[k].push_back(kernel.inputs[static_cast<size_t>(pair.input)]);
+      overwrites[k] = distinct(std::move(overwrites[k]));
+      for (ValueId v : overwrites[k]) ++overwriters[static_cast<size_t>(v)];
     }
-    return small;
-  }
-
-  bool may_overwrite(KernelId k, ValueId input) const {
-    const Kernel& kernel = graph_.kernels[static_cast<size_t>(k)];
-    return std::any_of(kernel.in_place.begin(), kernel.in_place.end(), [&](const auto& pair) {
-      return kernel.inputs[static_cast<size_t>(pair.input)] == input;
-    });
+    small_bytes_.assign(graph_.kernels.size(), kSmallBytes);
+    for (size_t k = 0; k < graph_.kernels.size(); ++k)
+      for (ValueId v : graph_.kernels[k].inputs) {
+        const KernelValue& value = graph_.values[static_cast<size_t>(v)];
+        bool own = std::binary_search(overwrites[k].begin(), overwrites[k].end(), v);
+        if (value.producer >= 0 && overwriters[static_cast<size_t>(v)] > (own ? 1 : 0))
+          small_bytes_[k] = std::max(small_bytes_[k], value.bytes / kFewElements);
+      }
   }
 
   KernelId choose() const {
     for (KernelId k : ready_)
-      if (net_bytes(k) <= small_bytes(k) &&
+      if (net_bytes(k) <= small_bytes_[static_cast<size_t>(k)] &&
           costs_.extra_bytes[static_cast<size_t>(k)] <= largest_extra_)
         return k;
     return *ready_.begin();
@@ -110,6 +112,7 @@ class ListScheduler {
   std::vector<int32_t> missing_;       // inputs of each kernel that do not exist yet
   std::vector<int32_t> readers_left_;  // of each value
   std::vector<bool> is_output_, donated_;
+  std::vector<int64_t> small_bytes_;
   std::set<KernelId> ready_;
   std::vector<KernelId> order_;
   int64_t largest_extra_ = 0;
