@@ -5,7 +5,6 @@
 // operands alive.
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "normalize/rewrite.h"
 
@@ -21,22 +20,8 @@ bool contractable(const Value* value, const Op& reader) {
 
 // The size of a constant that all elements are multiplied by, if a factor is one; else 0.
 double constant_factor(const Value* product) {
-  for (Value* factor : product->op()->operands()) {
-    const Op* made = factor->op();
-    if (made && made->kind == OpKind::broadcast_in_dim) factor = made->operand(0);
-    const Literal* literal = constant_value(factor);
-    if (!literal || !(literal->splat || literal->type.num_elements() == 1)) continue;
-    const std::byte* element = literal->element(0);
-    double value = 0;
-    if (literal->type.dtype == DType::f64) {
-      std::memcpy(&value, element, sizeof value);
-    } else {
-      float narrow = 0;
-      std::memcpy(&narrow, element, sizeof narrow);
-      value = static_cast<double>(narrow);
-    }
-    return std::abs(value);
-  }
+  for (Value* factor : product->op()->operands())
+    if (std::optional<double> value = splat_number(factor)) return std::abs(*value);
   return 0;
 }
 

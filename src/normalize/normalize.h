@@ -63,6 +63,7 @@ Status capture_invariants(Module& module, const NormalizeOptions& options);
 Status update_stacks_in_place(Module& module, const NormalizeOptions& options);
 Status thin_stacks(Module& module, const NormalizeOptions& options);
 Status unroll_short_reductions(Module& module, const NormalizeOptions& options);
+Status choose_by_results(Module& module, const NormalizeOptions& options);
 Status contract_multiply_add(Module& module, const NormalizeOptions& options);
 Status move_updates_into_loops(Module& module, const NormalizeOptions& options);
 Status simplify_updates(Module& module, const NormalizeOptions& options);

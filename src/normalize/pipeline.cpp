@@ -20,6 +20,7 @@ const std::vector<NormalizePass>& normalize_passes() {
       {"unroll-short-reductions", unroll_short_reductions},
       {"keep-accumulator-precision", keep_accumulator_precision},
       {"simplify-again", simplify},
+      {"choose-by-results", choose_by_results},
       {"contract-multiply-add", contract_multiply_add},
       {"remove-dead", remove_dead},
       {"mark-counted-loops", mark_counted_loops},

@@ -22,6 +22,9 @@ void inline_slices(const Module& module, Function& function);
 
 void simplify_function(const Module& module, Function& function, const NormalizeOptions& options);
 
+// The real number that all elements of a value are, if it is a constant like that or spreads one.
+std::optional<double> splat_number(const Value* value);
+
 // Erases pure operations without users, and loops, conditionals and calls whose bodies have no
 // effect.
 void remove_dead_ops(const Module& module, Function& function);

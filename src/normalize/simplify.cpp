@@ -15,6 +15,19 @@ const Literal* constant_value(const Value* value) {
   return &value->op()->as<ConstantAttributes>().value;
 }
 
+std::optional<double> splat_number(const Value* value) {
+  const Op* made = value->op();
+  if (made && made->kind == OpKind::broadcast_in_dim) value = made->operand(0);
+  const Literal* literal = constant_value(value);
+  if (!literal || literal->type.quantized || is_complex(literal->type.dtype) ||
+      literal->type.num_elements() == 0 || !(literal->splat || literal->type.num_elements() == 1))
+    return {};
+  std::vector<std::byte> bytes(literal->element(0),
+                               literal->element(0) + storage_bytes(literal->type.dtype));
+  return Tensor::from(Literal::make(Type::tensor(literal->type.dtype, {}), std::move(bytes), true))
+      .real_at(0);
+}
+
 namespace {
 
 // Calls that say something about a value and compute nothing: where it should lie, or that it must

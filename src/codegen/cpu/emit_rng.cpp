@@ -1,5 +1,7 @@
 // Counter-based random bits (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
 // 2011): Philox 4x32-10 and Threefry 2x32-20, for a vector of consecutive counters at a time.
+#include <array>
+
 #include "codegen/cpu/emit.h"
 #include "codegen/cpu/emit_kernels.h"
 
@@ -13,19 +15,24 @@ class RngEmitter {
  public:
   explicit RngEmitter(Emit& e) : e_(e) {}
 
+  // Words stay in the low halves of 64-bit lanes, where the multiplication reads and leaves them;
+  // what gathers above them never counts. The result: words 0 and 1 of each counter, 2 and 3.
   std::vector<Value*> philox(Value* key, Value* low, Value* high) {
-    std::vector<Value*> c = {low_word(low), high_word(low), low_word(high), high_word(high)};
-    Value* k0 = e_.splat(low_word(key));
-    Value* k1 = e_.splat(high_word(key));
+    std::array<Value*, 4> c = {low, e_.b.CreateLShr(low, e_.integer(low, 32)), high,
+                               e_.b.CreateLShr(high, e_.integer(high, 32))};
+    Value* k0 = e_.splat(key);
+    Value* k1 = e_.b.CreateLShr(k0, e_.integer(k0, 32));
     for (int round = 0; round < 10; ++round) {
-      auto [high_a, low_a] = multiply(c[0], 0xD2511F53);
-      auto [high_b, low_b] = multiply(c[2], 0xCD9E8D57);
-      c = {e_.b.CreateXor(e_.b.CreateXor(high_b, c[1]), k0), low_b,
-           e_.b.CreateXor(e_.b.CreateXor(high_a, c[3]), k1), low_a};
+      Value* a = multiply(c[0], 0xD2511F53);
+      Value* b = multiply(c[2], 0xCD9E8D57);
+      Value* high_a = e_.b.CreateLShr(a, e_.integer(a, 32));
+      Value* high_b = e_.b.CreateLShr(b, e_.integer(b, 32));
+      c = {e_.b.CreateXor(high_b, e_.b.CreateXor(c[1], k0)), b,
+           e_.b.CreateXor(high_a, e_.b.CreateXor(c[3], k1)), a};
       k0 = e_.b.CreateAdd(k0, e_.integer(k0, 0x9E3779B9));
       k1 = e_.b.CreateAdd(k1, e_.integer(k1, 0xBB67AE85));
     }
-    return c;
+    return {pair(c[0], c[1]), pair(c[2], c[3])};
   }
 
   std::vector<Value*> threefry(Value* key, Value* counter) {
@@ -49,34 +56,25 @@ class RngEmitter {
     return {x, y};
   }
 
-  // word w of lane l becomes element l * words + w: interleaves pairs until the lanes are in order.
-  std::vector<Value*> interleave(std::vector<Value*> words) {
-    if (words.size() == 4) {
-      std::vector<Value*> even = zip(words[0], words[2]), odd = zip(words[1], words[3]), out;
-      for (size_t i = 0; i < 2; ++i)
-        for (Value* part : zip(even[i], odd[i])) out.push_back(part);
-      return out;
+  // Lane l of the first becomes element 2 l, of the second 2 l + 1.
+  std::vector<Value*> interleave(const std::vector<Value*>& words) {
+    std::vector<int> first, second;
+    for (int i = 0; i < kLanes / 2; ++i) {
+      first.insert(first.end(), {i, kLanes + i});
+      second.insert(second.end(), {kLanes / 2 + i, kLanes + kLanes / 2 + i});
     }
-    return zip(words[0], words[1]);
+    return {e_.b.CreateShuffleVector(words[0], words[1], first),
+            e_.b.CreateShuffleVector(words[0], words[1], second)};
   }
 
  private:
   Value* low_word(Value* x) { return e_.b.CreateTrunc(x, e_.like(x, e_.b.getInt32Ty())); }
   Value* high_word(Value* x) { return low_word(e_.b.CreateLShr(x, e_.integer(x, 32))); }
 
-  std::pair<Value*, Value*> multiply(Value* x, uint32_t by) {
-    Value* wide = e_.b.CreateZExt(x, e_.like(x, e_.b.getInt64Ty()));
-    Value* product = e_.b.CreateMul(wide, e_.integer(wide, by));
-    return {high_word(product), low_word(product)};
-  }
-
-  std::vector<Value*> zip(Value* a, Value* b) {
-    std::vector<int> first, second;
-    for (int i = 0; i < kLanes / 2; ++i) {
-      first.insert(first.end(), {i, kLanes + i});
-      second.insert(second.end(), {kLanes / 2 + i, kLanes + kLanes / 2 + i});
-    }
-    return {e_.b.CreateShuffleVector(a, b, first), e_.b.CreateShuffleVector(a, b, second)};
+  Value* multiply(Value* x, uint32_t by) { return e_.b.CreateMul(low_half(x), e_.integer(x, by)); }
+  Value* low_half(Value* x) { return e_.b.CreateAnd(x, e_.integer(x, 0xFFFFFFFF)); }
+  Value* pair(Value* low, Value* high) {
+    return e_.b.CreateOr(low_half(low), e_.b.CreateShl(high, e_.integer(high, 32)));
   }
 
   Emit& e_;
@@ -111,12 +109,13 @@ void emit_rng(llvm::Module& module, const Host& host, const std::string& name, b
     } else {
       words = rng.threefry(key, low);
     }
+    // Two vectors of 32-bit words each, or of pairs of them.
     words = rng.interleave(words);
+    llvm::Type* element = words[0]->getType()->getScalarType();
     for (size_t w = 0; w < words.size(); ++w) {
-      Value* at =
-          e.b.CreateAdd(e.b.CreateMul(i, e.i64(static_cast<int64_t>(words.size()) * kLanes)),
-                        e.i64(static_cast<int64_t>(w) * kLanes));
-      e.b.CreateAlignedStore(words[w], e.b.CreateGEP(e.b.getInt32Ty(), e.function->getArg(3), at),
+      Value* at = e.b.CreateAdd(e.b.CreateMul(i, e.i64(2 * kLanes)),
+                                e.i64(static_cast<int64_t>(w) * kLanes));
+      e.b.CreateAlignedStore(words[w], e.b.CreateGEP(element, e.function->getArg(3), at),
                              llvm::Align(4));
     }
   });
