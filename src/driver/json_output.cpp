@@ -35,6 +35,7 @@ Json plan_object(const PlanReport& report) {
           {"planned_peak_bytes", report.planned_peak_bytes},
           {"lower_bound_bytes", report.lower_bound_bytes},
           {"recompute_flops_ratio", report.recompute_flops_ratio},
+          {"predicted_seconds", report.predicted_seconds},
           {"compile_seconds", report.compile_seconds}};
 }
 

@@ -23,6 +23,7 @@ struct PlanReport {
       0;  // arguments, outputs not aliased, constants, temporaries and scratch at the worst moment
   int64_t lower_bound_bytes = 0;     // no plan needs less (proved)
   double recompute_flops_ratio = 0;  // flops of recomputation over flops of the program
+  double predicted_seconds = 0;      // of a step, by the planner's cost model
   double compile_seconds = 0;
 };
 

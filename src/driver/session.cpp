@@ -124,6 +124,7 @@ PlanReport plan_report(const std::string& program, const PlannedProgram& planned
   out.lower_bound_bytes = planned.planner->lower_bound_bytes();
   double needed = plan.flops - plan.recomputed_flops;
   out.recompute_flops_ratio = needed > 0 ? plan.recomputed_flops / needed : 0;
+  out.predicted_seconds = plan.predicted_seconds;
   out.compile_seconds = compile_seconds;
   return out;
 }
