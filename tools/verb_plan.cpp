@@ -37,6 +37,7 @@ static Result<std::vector<ParetoPoint>> pareto(PlannedProgram& planned, int64_t 
 int run_plan(const VerbCall& call) {
   auto begin = std::chrono::steady_clock::now();
   CompileSettings settings = compile_settings(call);
+  settings.budgets_follow = call.options.number(Opt::pareto).has_value();
   Result<std::unique_ptr<PlannedProgram>> planned = plan_operand(call, settings);
   if (!planned) return fail(planned.diagnostics());
   if (!(*planned)->outcome.plan) return refuse(call, **planned);

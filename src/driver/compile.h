@@ -19,13 +19,14 @@ namespace ullage {
 
 struct CompileSettings {
   std::optional<int64_t> budget_bytes;
+  bool budgets_follow = false;  // plan_options will be planned with budgets, if this has none
   int threads = 1;
   std::vector<std::string> disabled;  // NAME or NAME@WHERE, see driver/disabled.h
   // Arguments and results are memory of the caller, see driver/executable.h.
   bool separate_operands = false;
-  bool verify_plan = false;           // see plan/validate.h; debug builds always do
-  std::string dump_dir;               // empty: no dumps
-  std::string stop_after;             // phase; empty: all
+  bool verify_plan = false;  // see plan/validate.h; debug builds always do
+  std::string dump_dir;      // empty: no dumps
+  std::string stop_after;    // phase; empty: all
   std::function<void(std::string_view phase)> progress;  // called when a phase begins
 };
 

@@ -120,7 +120,7 @@ Result<std::unique_ptr<PlannedProgram>> plan_program(std::unique_ptr<Module> mod
   out->graph = std::move(*graph);
   dumper.write("kernels", to_string(out->graph));
 
-  if (settings.budget_bytes) {
+  if (settings.budget_bytes || settings.budgets_follow) {
     status = add_variants(*out, *disabled, phases, dumper);
     if (!status) return status.diagnostics();
   }

@@ -12,6 +12,7 @@ namespace ullage {
 namespace {
 
 constexpr int kFloorRounds = 8;
+constexpr int64_t kLeastEighths = 6;  // of what is above the lower bound, tried beside the budget
 constexpr PieceRange kPieceRanges[] = {{2, 4}, {8, 16}, {32, 64}};
 constexpr PieceRange kFinest = kPieceRanges[2];
 
@@ -34,13 +35,24 @@ ScheduledGraph& Planner::base(size_t form) {
   return *base;
 }
 
-std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, size_t form,
-                                 int64_t& steps) {
+// Moves are chosen greedily, so that aiming at less may find a faster plan, or one at all. It is
+// tried with the form and the pieces that served best at the whole budget.
+std::optional<Plan> Planner::search(const PlanOptions& options, int64_t budget, int64_t& steps) {
   std::optional<Plan> best;
-  for (const PieceRange& pieces : kPieceRanges) {
-    std::optional<Plan> plan = fit(options, budget, form, pieces, steps);
-    if (plan && (!best || plan->predicted_seconds < best->predicted_seconds))
-      best = std::move(plan);
+  std::pair<size_t, const PieceRange*> best_way;
+  for (int64_t eighths = 8; eighths >= kLeastEighths; --eighths) {
+    int64_t within = budget - (budget - lower_bound_) / 8 * (8 - eighths);
+    std::optional<std::pair<size_t, const PieceRange*>> only;
+    if (best) only = best_way;
+    for (size_t form = 0; form < forms_.size(); ++form)
+      for (const PieceRange& pieces : kPieceRanges) {
+        std::pair<size_t, const PieceRange*> way(form, &pieces);
+        if (only && way != *only) continue;
+        std::optional<Plan> one = fit(options, within, form, pieces, steps);
+        if (!one || (best && one->predicted_seconds >= best->predicted_seconds)) continue;
+        best = std::move(one);
+        best_way = way;
+      }
   }
   return best;
 }
@@ -141,12 +153,7 @@ PlanOutcome Planner::plan(const PlanOptions& options) {
   }
   int64_t budget = *options.budget_bytes;
   if (budget >= lower_bound_) {
-    std::optional<Plan> best;
-    for (size_t form = 0; form < forms_.size(); ++form) {
-      std::optional<Plan> one = fit(options, budget, form, steps);
-      if (one && (!best || one->predicted_seconds < best->predicted_seconds)) best = std::move(one);
-    }
-    if (best) {
+    if (std::optional<Plan> best = search(options, budget, steps)) {
       outcome.plan = std::move(best);
       return outcome;
     }

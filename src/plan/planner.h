@@ -85,8 +85,9 @@ class Planner {
  private:
   // Form number `form` of the program as it is before any move.
   ScheduledGraph& base(size_t form);
+  // The fastest plan found within the budget, of all forms, or nothing.
+  std::optional<Plan> search(const PlanOptions& options, int64_t budget, int64_t& steps);
   // A plan within the budget from one form, or nothing. Stops when `steps` runs out.
-  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, size_t form, int64_t& steps);
   std::optional<Plan> fit(const PlanOptions& options, int64_t budget, size_t form,
                           const PieceRange& pieces, int64_t& steps);
   Plan lay_out_form(const ScheduledGraph& work, size_t form, const PlanOptions& options);

@@ -17,9 +17,9 @@ std::vector<std::string> keys(const Json& object) {
 }
 
 const std::vector<std::string> kPlanKeys = {
-    "program",           "budget_bytes",          "argument_bytes", "output_bytes",
-    "alias_bytes",       "constant_bytes",        "temp_bytes",     "planned_peak_bytes",
-    "lower_bound_bytes", "recompute_flops_ratio", "compile_seconds"};
+    "program",           "budget_bytes",          "argument_bytes",    "output_bytes",
+    "alias_bytes",       "constant_bytes",        "temp_bytes",        "planned_peak_bytes",
+    "lower_bound_bytes", "recompute_flops_ratio", "predicted_seconds", "compile_seconds"};
 
 TEST(JsonOutput, PlanHasItsKeys) {
   PlanReport report;

@@ -11,7 +11,7 @@ ULLAGE = os.environ["ULLAGE"]
 SOURCE = os.environ["ULLAGE_SOURCE_DIR"]
 
 PLAN_KEYS = ["program", "budget_bytes", "argument_bytes", "output_bytes", "alias_bytes", "constant_bytes", "temp_bytes",
-             "planned_peak_bytes", "lower_bound_bytes", "recompute_flops_ratio", "compile_seconds"]
+             "planned_peak_bytes", "lower_bound_bytes", "recompute_flops_ratio", "predicted_seconds", "compile_seconds"]
 RUN_KEYS = PLAN_KEYS + ["measured_peak_bytes", "process_peak_bytes", "step_seconds", "outputs_sha256", "check"]
 REFUSAL_KEYS = ["budget_bytes", "floor_bytes", "lower_bound_bytes", "obstacles"]
 
@@ -317,6 +317,13 @@ class Plan(Cli):
         report = self.expect_json(0, "plan", self.write("p.mlir", PROGRAM), "--pareto=3", "--json")
         times = [point["predicted_seconds"] for point in report["pareto"]]
         self.assertEqual(times, sorted(times, reverse=True))
+
+    def test_pareto_begins_at_the_floor_of_all_forms(self):
+        program = os.path.join(SOURCE, "examples", "checkpointed_step", "program.mlir")
+        floor = self.expect_json(2, "plan", program, "--memory-budget=1MiB", "--json")["floor_bytes"]
+        points = self.expect_json(0, "plan", program, "--pareto=3", "--json")["pareto"]
+        self.assertEqual(points[0]["budget_bytes"], floor)
+        self.assertEqual(len(points), 3)
 
 
 class Opt(Cli):
