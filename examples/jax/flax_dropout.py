@@ -4,7 +4,8 @@
     JAX_PLATFORMS=ullage ULLAGE_FLAGS=--memory-budget=256MiB python examples/jax/flax_dropout.py
 
 `nn.checkpoint` promises that only the blocks' inputs are kept for the backward pass. On most compilers dropout breaks that
-promise: the random bits of every block are kept. The losses printed are the same, bit for bit, whatever the budget.
+promise: the random bits of every block are kept. The losses printed are the same, bit for bit, whatever the budget. Sizes
+have names (--size S8) or are given one by one; --no-remat leaves the checkpoints out.
 """
 import argparse
 import time
@@ -19,6 +20,11 @@ try:
     from flax.training import train_state
 except ImportError as missing:
     raise SystemExit(f"this example needs flax and optax ({missing}); install them beside jax") from None
+
+
+# name -> width, hidden, batch, blocks
+SIZES = {"small": (128, 1024, 1024, 4), "CI": (128, 4096, 1024, 8), "S8": (256, 2048, 1024, 16), "S32": (256, 8192, 1024, 16),
+         "M2": (256, 8192, 8192, 16)}
 
 
 class Block(nn.Module):
@@ -36,10 +42,11 @@ class Net(nn.Module):
     blocks: int
     hidden: int
     rate: float
+    remat: bool
 
     @nn.compact
     def __call__(self, x, train):
-        block = nn.checkpoint(Block, static_argnums=(2,))
+        block = nn.checkpoint(Block, static_argnums=(2,)) if self.remat else Block
         for i in range(self.blocks):
             x = block(self.hidden, self.rate, name=f"block{i}")(x, train)
         return nn.Dense(1)(x)
@@ -48,15 +55,18 @@ class Net(nn.Module):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--blocks", type=int, default=4)
-    parser.add_argument("--width", type=int, default=128)
-    parser.add_argument("--hidden", type=int, default=1024)
-    parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("--size", choices=SIZES, default="small")
+    for name in ("width", "hidden", "batch", "blocks"):
+        parser.add_argument(f"--{name}", type=int)
+    parser.add_argument("--rate", type=float, default=0.1, help="of the values that dropout drops")
+    parser.add_argument("--no-remat", action="store_true")
     options = parser.parse_args()
+    width, hidden, batch, blocks = (given or named for given, named in
+                                    zip((options.width, options.hidden, options.batch, options.blocks), SIZES[options.size]))
 
-    net = Net(options.blocks, options.hidden, 0.1)
+    net = Net(blocks, hidden, options.rate, not options.no_remat)
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(options.batch, options.width)).astype(np.float32)
+    x = rng.normal(size=(batch, width)).astype(np.float32)
     y = np.tanh(x[:, :1] * 2)
     state = train_state.TrainState.create(
         apply_fn=net.apply, params=jax.jit(net.init, static_argnums=2)(jax.random.key(0), x[:2], False)["params"],

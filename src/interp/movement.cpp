@@ -132,6 +132,11 @@ Result<Tensors> evaluate_bitcast_convert(Evaluation& e) {
     std::byte& target = bytes[element * storage_bytes(result.dtype) + within / 8];
     target |= static_cast<std::byte>(get_bit(bit) << (within % 8));
   }
+  // Like every other operation, with the sign in the upper bits of a narrow integer's byte.
+  if (to < 8 && is_signed_int(result.dtype))
+    for (int64_t i = 0; i < out.num_elements(); ++i)
+      if (std::to_integer<unsigned>(bytes[i]) >> (to - 1) & 1u)
+        bytes[i] |= static_cast<std::byte>(0xFFu << to);
   return Tensors{std::move(out)};
 }
 

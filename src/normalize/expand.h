@@ -8,6 +8,8 @@ namespace ullage {
 
 // The region of a map, on whole arrays.
 bool expand_map(const Module& module, OpMaker& maker, Op* op);
+// To or from elements below a byte.
+bool expand_bitcast(const Module& module, OpMaker& maker, Op* op);
 // As dot_general, with transposes and sums where letters ask for them.
 bool expand_dot(const Module& module, OpMaker& maker, Op* op);
 bool expand_einsum(const Module& module, OpMaker& maker, Op* op);

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <bit>
 #include <iterator>
+#include <numeric>
 
 #include "normalize/expand.h"
 #include "normalize/rewrite.h"
@@ -40,6 +42,53 @@ bool expand_map(const Module&, OpMaker& maker, Op* op) {
                 : maker.op(inner->kind, operands, {&type, 1}, inner->attributes)->result());
   }
   maker.replace_with({map.lookup(body.terminator()->operand(0))});
+  return true;
+}
+
+// Between elements below a byte and wider ones, which are stored in other numbers of bytes: parts
+// of a wide element are its bits from the low ones up.
+bool expand_bitcast(const Module&, OpMaker& maker, Op* op) {
+  Value* operand = op->operand(0);
+  const Type from = operand->type, to = op->result()->type;
+  int from_bits = bit_width(from.dtype), to_bits = bit_width(to.dtype);
+  int narrow = std::min(from_bits, to_bits), wide = std::max(from_bits, to_bits);
+  if (narrow == wide || narrow >= 8 || is_complex(from.dtype) || is_complex(to.dtype)) return false;
+  if (std::popcount(static_cast<unsigned>(narrow)) != 1 || wide % narrow != 0) return false;
+  auto bits_of = [](int bits) {
+    return bits == 1    ? DType::i1
+           : bits == 2  ? DType::ui2
+           : bits == 4  ? DType::ui4
+           : bits == 8  ? DType::ui8
+           : bits == 16 ? DType::ui16
+           : bits == 32 ? DType::ui32
+                        : DType::ui64;
+  };
+  auto as = [&](Value* value, DType dtype) {
+    if (value->type.dtype == dtype) return value;
+    return maker.make(OpKind::bitcast_convert, {value}, Type::tensor(dtype, value->type.shape));
+  };
+  // One dimension more than the wide elements: their parts. Small elements are shifted as bytes.
+  const Type& parts = from_bits < to_bits ? from : to;
+  DType computed = bits_of(std::max(wide, 8));
+  Type shifted = Type::tensor(computed, parts.shape);
+  int64_t last = static_cast<int64_t>(parts.shape.size()) - 1;
+  Value* place = maker.make(OpKind::iota, {}, shifted, DimAttributes{last});
+  Value* shift = maker.same(OpKind::multiply, {place, maker.integer(shifted, narrow)});
+  Value* result = nullptr;
+  if (from_bits < to_bits) {
+    Value* bits = maker.convert(as(operand, bits_of(narrow)), computed);
+    Value* sum = maker.sum(maker.same(OpKind::shift_left, {bits, shift}), {last});
+    result = maker.convert(sum, bits_of(wide));
+  } else {
+    Value* bits = maker.convert(as(operand, bits_of(wide)), computed);
+    Dims dims(from.shape.size());
+    std::iota(dims.begin(), dims.end(), 0);
+    bits = maker.broadcast(bits, parts.shape, dims);
+    bits = maker.same(OpKind::shift_right_logical, {bits, shift});
+    bits = maker.same(OpKind::and_, {bits, maker.integer(shifted, (int64_t{1} << narrow) - 1)});
+    result = maker.convert(bits, bits_of(narrow));
+  }
+  maker.replace_with({as(result, to.dtype)});
   return true;
 }
 
@@ -90,6 +139,7 @@ struct Row {
 };
 const Row kRows[] = {
     {OpKind::map, expand_map},
+    {OpKind::bitcast_convert, expand_bitcast},
     {OpKind::dot, expand_dot},
     {OpKind::einsum, expand_einsum},
     {OpKind::unary_einsum, expand_einsum},

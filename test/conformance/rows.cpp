@@ -71,6 +71,13 @@ void movement(std::vector<Row>& out) {
       {OpKind::bitcast_convert, "to smaller elements", "(%x: tensor<9x{E}>) -> tensor<9x4xui8>",
        "%r = stablehlo.bitcast_convert %x : (tensor<9x{E}>) -> tensor<9x4xui8>", "%r", ""});
   out.push_back(
+      {OpKind::bitcast_convert, "to elements below a byte", "(%x: tensor<9x{E}>) -> tensor<9x4xi4>",
+       "%r = stablehlo.bitcast_convert %x : (tensor<9x{E}>) -> tensor<9x4xi4>", "%r", ""});
+  out.push_back({OpKind::bitcast_convert, "from elements below a byte",
+                 "(%x: tensor<9x4x{E}>) -> tensor<9xf16>",
+                 "%r = stablehlo.bitcast_convert %x : (tensor<9x4x{E}>) -> tensor<9xf16>", "%r",
+                 ""});
+  out.push_back(
       {OpKind::concatenate, "rank 2",
        "(%x: tensor<3x5x{E}>, %y: tensor<3x2x{E}>, %z: tensor<3x0x{E}>) -> tensor<3x7x{E}>",
        "%r = stablehlo.concatenate %x, %y, %z, dim = 1 : (tensor<3x5x{E}>, "
