@@ -263,27 +263,31 @@ bool Analysis::elementwise(const Op& op, std::span<const Bounded> operands, Boun
   if (!center) return false;
   const int64_t count = out.value.num_elements();
   std::vector<double> errors(static_cast<size_t>(count));
-  if (exact) {
-    bool in_f64 = real_part(dtype) == DType::f64;
-    for (int64_t i = 0; i < count; ++i) {
-      std::complex<double> got = number_at(out.value, i), ideal = number_at(*center, i);
-      if (!finite(got)) {
-        // What products of complex infinities are is nowhere laid down.
-        if (is_complex(dtype) && contracts) errors[static_cast<size_t>(i)] = HUGE_VAL;
-        continue;
-      }
-      // A product in f64 cannot be looked at in anything wider: it counts as inexact unless its
-      // factors are short.
-      bool rounded = got != ideal;
-      if (contracts && in_f64) {
-        double least = std::min(std::fabs(got.real()), 1e300);
-        rounded = std::fmod(least, 0x1p-20) != 0 || least > 0x1p20;
-      }
-      if (own == 0 || (contracts && !is_complex(dtype)))
-        errors[static_cast<size_t>(i)] = rounded ? spacing(dtype, std::abs(got)) : 0;
-      else  // the parts may cancel after they were rounded
-        errors[static_cast<size_t>(i)] = (own + 0.5) * spacing(dtype, std::abs(got));
+  // A complex power is exp(y log x): every unit of the exponent brings the roundings before it into
+  // the result once.
+  auto units = [&](int64_t i) {
+    if (op.kind != OpKind::power || !is_complex(dtype)) return own;
+    return own + 2 * std::abs(number_at(wide[1], i) * std::log(number_at(wide[0], i)));
+  };
+  // Of an element whose operands are exact.
+  auto rounding = [&](int64_t i) {
+    std::complex<double> got = number_at(out.value, i), ideal = number_at(*center, i);
+    // What products of complex infinities are is nowhere laid down.
+    if (!finite(got)) return is_complex(dtype) && contracts ? HUGE_VAL : 0;
+    // The parts of a complex number may cancel after they were rounded.
+    if (own != 0 && !(contracts && !is_complex(dtype)))
+      return (units(i) + 0.5) * spacing(dtype, std::abs(got));
+    bool rounded = got != ideal;
+    // A product in f64 cannot be looked at in anything wider: it counts as inexact unless its
+    // factors are short.
+    if (contracts && real_part(dtype) == DType::f64) {
+      double least = std::min(std::fabs(got.real()), 1e300);
+      rounded = std::fmod(least, 0x1p-20) != 0 || least > 0x1p20;
     }
+    return rounded ? spacing(dtype, std::abs(got)) : 0;
+  };
+  if (exact) {
+    for (int64_t i = 0; i < count; ++i) errors[static_cast<size_t>(i)] = rounding(i);
     set_errors(out, std::move(errors));
     return true;
   }
@@ -328,10 +332,12 @@ bool Analysis::elementwise(const Op& op, std::span<const Bounded> operands, Boun
   for (int64_t i = 0; i < count; ++i) {
     std::complex<double> got = number_at(out.value, i), ideal = number_at(*center, i);
     if (finite(got) != finite(ideal)) return false;
-    if (!finite(got)) continue;
     double& error = errors[static_cast<size_t>(i)];
     error = 1.25 * deviation[static_cast<size_t>(i)];
-    if (error > 0 || own > 0) error += (own + 1.5) * spacing(dtype, std::abs(got));
+    if (error > 0 && finite(got))
+      error += (units(i) + 1.5) * spacing(dtype, std::abs(got));
+    else
+      error = rounding(i);
   }
   set_errors(out, std::move(errors));
   return true;

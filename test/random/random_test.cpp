@@ -60,6 +60,27 @@ TEST(RandomPrograms, SameSeedSameProgram) {
               write_text(*Generator(seed, counts).generate().module));
 }
 
+// Beside inexact elements, a product of exact ones may still be rounded or not.
+TEST(RandomPrograms, ProductsOfExactElementsRound) {
+  auto module = read_text(R"(
+    func.func @main(%x: tensor<1xf32>) -> tensor<2xf32> {
+      %sine = stablehlo.sine %x : tensor<1xf32>
+      %both = stablehlo.concatenate %x, %sine, dim = 0
+        : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
+      %product = stablehlo.multiply %both, %both : tensor<2xf32>
+      return %product : tensor<2xf32>
+    })",
+                          "product.mlir");
+  ASSERT_TRUE(module.ok());
+  Tensor short_number = Tensor::of(DType::f32, {1}, std::vector<float>{1.5f});
+  Tensor long_number = Tensor::of(DType::f32, {1}, std::vector<float>{1.1f});
+  Analysed exact = analyse(**module, std::vector{short_number});
+  Analysed rounded = analyse(**module, std::vector{long_number});
+  ASSERT_TRUE(exact.ok() && rounded.ok());
+  EXPECT_EQ(exact.results[0].errors()[0], 0);
+  EXPECT_EQ(rounded.results[0].errors()[0], 0x1p-23);
+}
+
 // The interpreter alone, run on the whole program, agrees with the analysis that runs it one
 // operation at a time.
 TEST(RandomPrograms, AnalysisIsTheInterpreter) {

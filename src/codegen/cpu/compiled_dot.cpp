@@ -370,7 +370,7 @@ cpu::SmallDotCode small_code(const DotPlan& plan) {
   int64_t inner = 1;
   for (int d : code.k_dims) code.k_extents.push_back(nest.extents[static_cast<size_t>(d)]);
   for (size_t i = 1; i < code.k_extents.size(); ++i) inner *= code.k_extents[i];
-  code.block_rows = kDotBlock / inner;
+  code.block_rows = kDotBlock / std::max<int64_t>(inner, 1);
   return code;
 }
 
