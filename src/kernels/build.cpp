@@ -536,12 +536,15 @@ class GraphBuilder {
     Value* rhs = op->operand(1);
     if (!is_matmul(*op)) return emit_dot_as_reduction(op, result);
 
-    Draft draft;
-    DotKernel dot;
-    Dims lhs_free =
-        free_dims(lhs->type.rank(), attributes.lhs_batching, attributes.lhs_contracting);
-    Dims rhs_free =
-        free_dims(rhs->type.rank(), attributes.rhs_batching, attributes.rhs_contracting);
+    struct Side {
+      Value* value;
+      const Dims *batching, *contracting;
+      Dims free;
+    };
+    auto side = [](Value* value, const Dims& batching, const Dims& contracting) {
+      return Side{value, &batching, &contracting,
+                  free_dims(value->type.rank(), batching, contracting)};
+    };
     auto extents = [](Value* value, const Dims& dims) {
       std::vector<int64_t> out;
       for (int64_t d : dims)
@@ -549,10 +552,22 @@ class GraphBuilder {
           out.push_back(value->type.shape[static_cast<size_t>(d)]);
       return out;
     };
-    dot.batch = extents(lhs, attributes.lhs_batching);
-    dot.m = extents(lhs, lhs_free);
-    dot.n = extents(rhs, rhs_free);
-    dot.k = extents(lhs, attributes.lhs_contracting);
+    Side rows = side(lhs, attributes.lhs_batching, attributes.lhs_contracting);
+    Side columns = side(rhs, attributes.rhs_batching, attributes.rhs_contracting);
+    size_t batches = rows.batching->size(), lhs_end = batches + rows.free.size();
+    // Columns are what lies side by side in the result.
+    std::vector<int64_t> order = result_order(op->result(), result);
+    bool exchanged = !order.empty() && order.back() >= static_cast<int64_t>(batches) &&
+                     order.back() < static_cast<int64_t>(lhs_end) &&
+                     !extents(rhs, columns.free).empty();
+    if (exchanged) std::swap(rows, columns);
+
+    Draft draft;
+    DotKernel dot;
+    dot.batch = extents(rows.value, *rows.batching);
+    dot.m = extents(rows.value, rows.free);
+    dot.n = extents(columns.value, columns.free);
+    dot.k = extents(rows.value, *rows.contracting);
 
     // Index of each operand dimension in the loop space that lists the given groups one after
     // another.
@@ -574,11 +589,12 @@ class GraphBuilder {
     };
     ExprBuilder left(dot.lhs, shared, dot.batch.size() + dot.m.size() + dot.k.size());
     auto lhs_root = left.evaluate(
-        lhs, place(left, lhs, {&attributes.lhs_batching, &lhs_free, &attributes.lhs_contracting}));
+        rows.value, place(left, rows.value, {rows.batching, &rows.free, rows.contracting}));
     if (!lhs_root) return unsupported(left.failure());
     ExprBuilder right(dot.rhs, shared, dot.batch.size() + dot.k.size() + dot.n.size());
     auto rhs_root = right.evaluate(
-        rhs, place(right, rhs, {&attributes.rhs_batching, &attributes.rhs_contracting, &rhs_free}));
+        columns.value,
+        place(right, columns.value, {columns.batching, columns.contracting, &columns.free}));
     if (!rhs_root) return unsupported(right.failure());
     dot.lhs_root = *lhs_root;
     dot.rhs_root = *rhs_root;
@@ -588,13 +604,15 @@ class GraphBuilder {
     out_space.insert(out_space.end(), dot.m.begin(), dot.m.end());
     out_space.insert(out_space.end(), dot.n.begin(), dot.n.end());
     ExprBuilder after(dot.epilogue, shared, out_space.size());
-    // The epilogue's value has the product's dimensions in some order: follow the transposes
-    // between them.
-    std::vector<int64_t> order = result_order(op->result(), result);
+    // The epilogue's value has the product's dimensions in some order.
+    size_t m_loop = dot.batch.size(), n_loop = m_loop + dot.m.size();
+    size_t batch_loop = 0, &lhs_loop = exchanged ? n_loop : m_loop,
+           &rhs_loop = exchanged ? m_loop : n_loop;
     std::vector<size_t> loop_of;  // per dimension of the product
-    size_t next = 0;
-    for (int64_t extent : op->result()->type.shape)
-      loop_of.push_back(extent == 1 ? SIZE_MAX : next++);
+    for (size_t d = 0; d < op->result()->type.shape.size(); ++d) {
+      size_t& loop = d < batches ? batch_loop : d < lhs_end ? lhs_loop : rhs_loop;
+      loop_of.push_back(op->result()->type.shape[d] == 1 ? SIZE_MAX : loop++);
+    }
     IndexVector index;
     std::vector<int64_t> result_shape = result->type.shape;
     size_t position = 0;

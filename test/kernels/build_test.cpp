@@ -50,7 +50,7 @@ TEST(BuildKernels, UpdateOfZerosIsNoArray) {
   EXPECT_EQ(program->graph.kernels[0].name, "dynamic_update_slice") << "of an array that exists";
 }
 
-TEST(BuildKernels, TransposeOfAProductIsAStore) {
+TEST(BuildKernels, TransposedProductsExchangeTheirSides) {
   auto program = small_program(R"(
     func.func public @main(%a: tensor<32x16xf32>, %b: tensor<16x48xf32>) -> tensor<48x32xf32> {
       %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<32x16xf32>, tensor<16x48xf32>) -> tensor<32x48xf32>
@@ -59,7 +59,9 @@ TEST(BuildKernels, TransposeOfAProductIsAStore) {
     })");
   ASSERT_EQ(program->graph.kernels.size(), 1u) << to_string(program->graph);
   const DotKernel& dot = *program->graph.kernels[0].get<DotKernel>();
-  EXPECT_EQ(dot.outputs[0].store.affine.coefficients, (std::vector<int64_t>{1, 32}));
+  EXPECT_EQ(dot.m, (std::vector<int64_t>{48}));
+  EXPECT_EQ(dot.n, (std::vector<int64_t>{32}));
+  EXPECT_EQ(dot.outputs[0].store.affine.coefficients, (std::vector<int64_t>{32, 1}));
 }
 
 TEST(BuildKernels, SeveralOutputsInOnePass) {

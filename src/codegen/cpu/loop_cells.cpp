@@ -1,0 +1,214 @@
+#include "codegen/cpu/loop_cells.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace ullage {
+
+namespace {
+
+using Kind = ExprNode::Kind;
+
+constexpr size_t kMaxCells = 9;  // the interior, edges and corners of padding in two dimensions
+
+int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+// The only dimension that a test depends on, or -1.
+int tested_dim(const ExprNode& node) {
+  if (node.kind != Kind::in_range || !node.access.dynamic.empty()) return -1;
+  int dim = -1;
+  const std::vector<int64_t>& c = node.access.affine.coefficients;
+  for (size_t d = 0; d < c.size(); ++d) {
+    if (c[d] == 0) continue;
+    if (dim >= 0) return -1;
+    dim = static_cast<int>(d);
+  }
+  return dim;
+}
+
+// First and last-plus-one index along `dim` for which the test holds, not clipped.
+std::pair<int64_t, int64_t> where_true(const ExprNode& node, int dim) {
+  int64_t c = node.access.affine.coefficients[static_cast<size_t>(dim)];
+  int64_t first = node.lower - node.access.affine.constant;
+  int64_t last = node.upper - 1 - node.access.affine.constant;
+  if (c < 0) std::swap(first, last), first = -first, last = -last, c = -c;
+  return {floor_div(first + c - 1, c), floor_div(last, c) + 1};
+}
+
+// The expression where some tests are known.
+class Specialiser {
+ public:
+  Specialiser(const Expr& expr, const std::vector<std::optional<bool>>& tests) : expr_(expr) {
+    size_t count = expr.nodes.size();
+    same_.resize(count);
+    known_ = tests;
+    for (size_t i = 0; i < count; ++i) {
+      same_[i] = static_cast<int32_t>(i);
+      if (expr.nodes[i].kind == Kind::op) fold(i);
+    }
+  }
+
+  void apply(LoopNest& nest) {
+    std::vector<bool> needed(expr_.nodes.size(), false);
+    auto want = [&](int32_t node) {
+      if (node >= 0) needed[static_cast<size_t>(same_[static_cast<size_t>(node)])] = true;
+    };
+    for (const KernelOutput& output : nest.outputs) {
+      want(output.node);
+      for (const Access::Dynamic& dynamic : output.store.dynamic) want(dynamic.node);
+    }
+    for (size_t i = expr_.nodes.size(); i-- > 0;) {
+      if (!needed[i] || replaced(i)) continue;
+      const ExprNode& node = expr_.nodes[i];
+      for (int32_t operand : node.operands) want(operand);
+      if (node.guard >= 0 && !known_[static_cast<size_t>(node.guard)]) want(node.guard);
+      for (const Access::Dynamic& dynamic : node.access.dynamic) want(dynamic.node);
+    }
+    Expr out;
+    number_.assign(expr_.nodes.size(), -1);
+    for (size_t i = 0; i < expr_.nodes.size(); ++i)
+      if (needed[i]) number_[i] = out.add(rewritten(i));
+    for (KernelOutput& output : nest.outputs) {
+      output.node = number_of(output.node);
+      for (Access::Dynamic& dynamic : output.store.dynamic) dynamic.node = number_of(dynamic.node);
+    }
+    nest.expr = std::move(out);
+  }
+
+ private:
+  std::optional<bool> known(int32_t node) const {
+    return known_[static_cast<size_t>(same_[static_cast<size_t>(node)])];
+  }
+
+  void fold(size_t i) {
+    const ExprNode& node = expr_.nodes[i];
+    auto is = [&](size_t operand) { return same_[static_cast<size_t>(node.operands[operand])]; };
+    auto become = [&](int32_t other) {
+      same_[i] = other;
+      known_[i] = known_[static_cast<size_t>(other)];
+    };
+    if (node.op == OpKind::select) {
+      if (std::optional<bool> chosen = known(node.operands[0])) become(is(*chosen ? 1 : 2));
+      return;
+    }
+    if (node.dtype != DType::i1) return;
+    if (node.op == OpKind::not_) {
+      if (std::optional<bool> value = known(node.operands[0])) known_[i] = !*value;
+      return;
+    }
+    if (node.op != OpKind::and_ && node.op != OpKind::or_) return;
+    bool settles = node.op == OpKind::or_;
+    for (size_t side : {size_t{0}, size_t{1}}) {
+      std::optional<bool> value = known(node.operands[side]);
+      if (!value) continue;
+      if (*value == settles)
+        known_[i] = settles;
+      else
+        become(is(1 - side));
+      return;
+    }
+  }
+
+  // Whether the node stands for a constant.
+  bool replaced(size_t i) const {
+    const ExprNode& node = expr_.nodes[i];
+    if (known_[i]) return true;
+    return node.kind == Kind::load && node.guard >= 0 && known(node.guard) == false;
+  }
+
+  ExprNode rewritten(size_t i) const {
+    ExprNode node = expr_.nodes[i];
+    if (replaced(i)) {
+      ExprNode constant;
+      constant.kind = Kind::constant;
+      constant.dtype = node.dtype;
+      constant.bits[0] = known_[i].value_or(false);
+      return constant;
+    }
+    for (int32_t& operand : node.operands)
+      if (operand >= 0) operand = number_of(operand);
+    if (node.guard >= 0) node.guard = known(node.guard) ? -1 : number_of(node.guard);
+    for (Access::Dynamic& dynamic : node.access.dynamic) dynamic.node = number_of(dynamic.node);
+    return node;
+  }
+
+  int32_t number_of(int32_t node) const {
+    return number_[static_cast<size_t>(same_[static_cast<size_t>(node)])];
+  }
+
+  const Expr& expr_;
+  std::vector<int32_t> same_;               // the node that has this one's value
+  std::vector<std::optional<bool>> known_;  // values of tests and what follows from them
+  std::vector<int32_t> number_;             // in the new expression
+};
+
+// Where the tests along each dimension change, 0 and the extent included.
+std::vector<std::vector<int64_t>> breaks(const LoopNest& nest, const std::vector<bool>& needed) {
+  size_t rank = nest.extents.size();
+  std::vector<std::set<int64_t>> found(rank);
+  for (size_t i = 0; i < nest.expr.nodes.size(); ++i) {
+    const ExprNode& node = nest.expr.nodes[i];
+    int dim = needed[i] ? tested_dim(node) : -1;
+    if (dim < 0) continue;
+    size_t d = static_cast<size_t>(dim);
+    auto [first, end] = where_true(node, dim);
+    for (int64_t at : {first, end})
+      if (at > 0 && at < nest.extents[d]) found[d].insert(at);
+  }
+  std::vector<std::vector<int64_t>> out(rank);
+  size_t cells = 1;
+  for (size_t d = 0; d < rank; ++d) {
+    std::vector<int64_t> at = {0};
+    at.insert(at.end(), found[d].begin(), found[d].end());
+    at.push_back(nest.extents[d]);
+    bool wide = true;
+    if (static_cast<int>(d) == nest.vector_dim)
+      for (size_t i = 1; i < at.size(); ++i) wide &= at[i] - at[i - 1] >= kLanes;
+    if (!wide || cells * (at.size() - 1) > kMaxCells) at = {0, nest.extents[d]};
+    cells *= at.size() - 1;
+    out[d] = std::move(at);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<LoopCell> cut_at_tests(const LoopNest& nest) {
+  std::vector<int32_t> roots;
+  for (const KernelOutput& output : nest.outputs) {
+    roots.push_back(output.node);
+    for (const Access::Dynamic& dynamic : output.store.dynamic) roots.push_back(dynamic.node);
+  }
+  std::vector<bool> needed = needed_nodes(nest.expr, roots);
+  std::vector<std::vector<int64_t>> at = breaks(nest, needed);
+  size_t rank = nest.extents.size();
+  std::vector<LoopCell> cells;
+  std::vector<size_t> position(rank, 0);
+  for (;;) {
+    LoopCell cell;
+    for (size_t d = 0; d < rank; ++d) {
+      cell.lower.push_back(at[d][position[d]]);
+      cell.upper.push_back(at[d][position[d] + 1]);
+    }
+    std::vector<std::optional<bool>> tests(nest.expr.nodes.size());
+    for (size_t i = 0; i < nest.expr.nodes.size(); ++i) {
+      int dim = tested_dim(nest.expr.nodes[i]);
+      if (dim < 0) continue;
+      size_t d = static_cast<size_t>(dim);
+      auto [first, end] = where_true(nest.expr.nodes[i], dim);
+      if (cell.lower[d] >= first && cell.upper[d] <= end) tests[i] = true;
+      if (cell.upper[d] <= first || cell.lower[d] >= end || first >= end) tests[i] = false;
+    }
+    cell.nest = nest;
+    Specialiser(nest.expr, tests).apply(cell.nest);
+    cells.push_back(std::move(cell));
+    size_t d = rank;
+    while (d > 0 && ++position[d - 1] + 1 == at[d - 1].size()) position[--d] = 0;
+    if (d == 0) return cells;
+  }
+}
+
+}  // namespace ullage
