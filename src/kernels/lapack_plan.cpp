@@ -197,9 +197,17 @@ void place(LapackPlan& plan) {
     offset += scratch_aligned(bytes);
     return here;
   };
-  for (std::vector<LapackPart>* parts : {&plan.operands, &plan.results})
-    for (LapackPart& part : *parts)
-      part.offset = take(part.rows * part.columns * storage_bytes(part.held));
+  auto take_part = [&](LapackPart& part) {
+    part.offset = take(part.rows * part.columns * storage_bytes(part.held));
+  };
+  for (LapackPart& part : plan.operands) plan.transposed ? void(part.offset = -1) : take_part(part);
+  for (size_t i = 0; i < plan.results.size(); ++i) {
+    int64_t operand = overwritten_operand(plan.routine, i);
+    if (operand >= 0)
+      plan.results[i].offset = plan.operands[static_cast<size_t>(operand)].offset;
+    else
+      take_part(plan.results[i]);
+  }
   int64_t element = storage_bytes(plan.dtype);
   plan.work_offset = take(plan.work * element);
   plan.real_work_offset = take(plan.real_work * (is_complex(plan.dtype) ? element / 2 : element));
@@ -224,6 +232,12 @@ LapackChoice finish(LapackPlan plan, const Op& op, int64_t batch_rank) {
         return refused("matrices have more elements than LAPACK numbers");
   plan.dtype = plan.operands[0].held;
   size_work(plan);
+  plan.transposed = (plan.routine == LapackRoutine::potrf || plan.routine == LapackRoutine::trsm) &&
+                    plan.operands[0].stored == plan.operands[0].held;
+  if (plan.transposed) {
+    plan.uplo = plan.uplo == 'L' ? 'U' : 'L';
+    plan.side = plan.side == 'L' ? 'R' : 'L';
+  }
   place(plan);
   LapackChoice out;
   out.plan = std::move(plan);
@@ -309,6 +323,23 @@ LapackChoice plan_custom_call(const Op& op) {
 }
 
 }  // namespace
+
+int64_t overwritten_operand(LapackRoutine routine, size_t result) {
+  switch (routine) {
+    case LapackRoutine::geev:
+      return -1;
+    case LapackRoutine::trsm:
+      return result == 0 ? 1 : -1;
+    case LapackRoutine::ormqr:
+      return result == 0 ? 2 : -1;
+    case LapackRoutine::geqp3:
+      return result < 2 ? static_cast<int64_t>(result) : -1;
+    case LapackRoutine::gtsv:
+      return result < 4 ? static_cast<int64_t>(result) : -1;
+    default:
+      return result == 0 ? 0 : -1;
+  }
+}
 
 bool is_lapack_target(std::string_view target) {
   return find_target(target) != nullptr;

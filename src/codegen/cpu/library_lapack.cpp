@@ -1,6 +1,7 @@
 // Decompositions and triangular solves by LAPACK, one matrix of the batch at a time on each thread.
-// Matrices are copied to column-major scratch and back. OpenBLAS is used serially: how a batch is
-// shared out over threads does not show in the results.
+// Matrices are copied to column-major scratch and back, but for those whose transposed problem is
+// solved where they are. OpenBLAS is used serially: how a batch is shared out over threads does not
+// show in the results.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -70,11 +71,17 @@ void write(const LapackPart& part, const std::byte* scratch, std::byte* to) {
   });
 }
 
-// One matrix of type T, whose real type is R, in a worker's scratch.
+// Where the operands and results of one matrix are.
+struct Places {
+  std::vector<std::byte*> operands, results;
+};
+
+// One matrix of type T, whose real type is R.
 template <typename T, typename R>
 class Matrix {
  public:
-  Matrix(const LapackPlan& plan, std::byte* scratch) : plan_(plan), scratch_(scratch) {}
+  Matrix(const LapackPlan& plan, const Places& places, std::byte* scratch)
+      : plan_(plan), places_(places), scratch_(scratch) {}
 
   void compute() const {
     constexpr bool complex = !std::is_same_v<T, R>;
@@ -88,21 +95,18 @@ class Matrix {
     auto info = [&](size_t result) {
       return result < plan_.results.size() ? this->result<int>(result) : &unread;
     };
-    T* first = nullptr;
-    if (plan_.routine != LapackRoutine::trsm && plan_.routine != LapackRoutine::ormqr &&
-        plan_.routine != LapackRoutine::gtsv && plan_.routine != LapackRoutine::geev)
-      first = copied<T>(0, 0);
+    T* first = overwritten_operand(plan_.routine, 0) == 0 ? result<T>(0) : nullptr;
     switch (plan_.routine) {
       case LapackRoutine::potrf:
         lapack::potrf(plan_.uplo, n, first, lda, info(1));
         if (plan_.clear_triangle) finish_factor(first, n, *info(1) != 0);
         return;
       case LapackRoutine::trsm: {
-        T* b = copied<T>(0, 1);
         int rows = static_cast<int>(plan_.results[0].rows),
             columns = static_cast<int>(plan_.results[0].columns);
+        if (plan_.transposed) std::swap(rows, columns);
         lapack::trsm(plan_.side, plan_.uplo, plan_.trans, plan_.diag, rows, columns, operand<T>(0),
-                     lda, b, std::max(1, rows));
+                     lda, result<T>(0), std::max(1, rows));
         return;
       }
       case LapackRoutine::getrf:
@@ -112,7 +116,7 @@ class Matrix {
         lapack::geqrf(m, n, first, lda, result<T>(1), work, lwork, &unread);
         return;
       case LapackRoutine::geqp3:
-        lapack::geqp3(m, n, first, lda, copied<int>(1, 1), result<T>(2), work, lwork, real_work,
+        lapack::geqp3(m, n, first, lda, result<int>(1), result<T>(2), work, lwork, real_work,
                       &unread);
         return;
       case LapackRoutine::orgqr:
@@ -120,12 +124,11 @@ class Matrix {
                       work, lwork, &unread);
         return;
       case LapackRoutine::ormqr: {
-        T* c = copied<T>(0, 2);
         int rows = static_cast<int>(plan_.results[0].rows),
             columns = static_cast<int>(plan_.results[0].columns);
         lapack::ormqr(plan_.side, plan_.trans, rows, columns,
                       static_cast<int>(plan_.operands[1].rows), operand<T>(0), lda, operand<T>(1),
-                      c, std::max(1, rows), work, lwork, &unread);
+                      result<T>(0), std::max(1, rows), work, lwork, &unread);
         return;
       }
       case LapackRoutine::gesdd:
@@ -176,11 +179,9 @@ class Matrix {
         return;
       case LapackRoutine::gtsv: {
         // JAX gives diagonals of full length: the first element of the lower one is not there.
-        T *lower = copied<T>(0, 0), *diagonal = copied<T>(1, 1), *upper = copied<T>(2, 2),
-          *b = copied<T>(3, 3);
         if (m == 0) return;
-        lapack::gtsv(m, static_cast<int>(plan_.results[3].columns), lower + 1, diagonal, upper, b,
-                     lda, info(4));
+        lapack::gtsv(m, static_cast<int>(plan_.results[3].columns), result<T>(0) + 1, result<T>(1),
+                     result<T>(2), result<T>(3), lda, info(4));
         return;
       }
     }
@@ -193,18 +194,12 @@ class Matrix {
   }
   template <typename U>
   U* operand(size_t i) const {
-    return at<U>(plan_.operands[i].offset);
+    return reinterpret_cast<U*>(places_.operands[i]);
   }
+  // Begins as the operand that it takes the place of.
   template <typename U>
   U* result(size_t i) const {
-    return at<U>(plan_.results[i].offset);
-  }
-  // Result i starts as operand o, whose shape it has.
-  template <typename U>
-  U* copied(size_t i, size_t o) const {
-    const LapackPart& part = plan_.operands[o];
-    std::copy_n(operand<U>(o), part.rows * part.columns, result<U>(i));
-    return result<U>(i);
+    return reinterpret_cast<U*>(places_.results[i]);
   }
 
   // stablehlo.cholesky: the other triangle is zero; what is not positive definite has no factor.
@@ -236,6 +231,7 @@ class Matrix {
   }
 
   const LapackPlan& plan_;
+  const Places& places_;
   std::byte* scratch_;
 };
 
@@ -253,28 +249,44 @@ class CompiledLapack : public CompiledKernel {
  private:
   void run_one(const KernelCall& call, int64_t b, std::byte* scratch) const {
     size_t operands = plan_.operands.size();
-    for (size_t i = 0; i < operands; ++i)
-      read(plan_.operands[i], call.buffers[i] + b * plan_.operands[i].bytes, scratch);
-    // Routines leave out what they are not asked for.
-    for (const LapackPart& part : plan_.results)
-      std::memset(scratch + part.offset, 0,
-                  static_cast<size_t>(part.rows * part.columns * storage_bytes(part.held)));
+    auto array = [&](size_t buffer, const LapackPart& part) {
+      return call.buffers[buffer] + b * part.bytes;
+    };
+    Places places;
+    for (size_t i = 0; i < operands; ++i) {
+      const LapackPart& part = plan_.operands[i];
+      if (part.offset >= 0) read(part, array(i, part), scratch);
+      places.operands.push_back(part.offset < 0 ? array(i, part) : scratch + part.offset);
+    }
+    for (size_t i = 0; i < plan_.results.size(); ++i) {
+      const LapackPart& part = plan_.results[i];
+      std::byte* at = part.offset < 0 ? array(operands + i, part) : scratch + part.offset;
+      int64_t operand = overwritten_operand(plan_.routine, i);
+      // Routines leave out what they are not asked for.
+      if (operand < 0)
+        std::memset(at, 0,
+                    static_cast<size_t>(part.rows * part.columns * storage_bytes(part.held)));
+      else if (std::byte* from = places.operands[static_cast<size_t>(operand)]; from != at)
+        std::memcpy(at, from, static_cast<size_t>(part.bytes));
+      places.results.push_back(at);
+    }
     switch (plan_.dtype) {
       case DType::f32:
-        Matrix<float, float>(plan_, scratch).compute();
+        Matrix<float, float>(plan_, places, scratch).compute();
         break;
       case DType::f64:
-        Matrix<double, double>(plan_, scratch).compute();
+        Matrix<double, double>(plan_, places, scratch).compute();
         break;
       case DType::c64:
-        Matrix<lapack::C, float>(plan_, scratch).compute();
+        Matrix<lapack::C, float>(plan_, places, scratch).compute();
         break;
       default:
-        Matrix<lapack::Z, double>(plan_, scratch).compute();
+        Matrix<lapack::Z, double>(plan_, places, scratch).compute();
         break;
     }
     for (size_t i = 0; i < plan_.results.size(); ++i)
-      write(plan_.results[i], scratch, call.buffers[operands + i] + b * plan_.results[i].bytes);
+      if (plan_.results[i].offset >= 0)
+        write(plan_.results[i], scratch, array(operands + i, plan_.results[i]));
   }
 
   LapackPlan plan_;
