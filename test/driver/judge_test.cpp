@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 
+#include "shared_data.h"
 #include "support/float16.h"
 
 namespace ullage {
@@ -151,9 +151,7 @@ TEST(Judge, EnginesMayDifferByRoundingOnly) {
 // Every case file that was handed to us is read, and XLA's own result passes where all of it is
 // there.
 TEST(Judge, SharedCases) {
-  const char* shared = std::getenv("ULLAGE_SHARED");
-  std::filesystem::path folder =
-      std::filesystem::path(shared ? shared : ULLAGE_SOURCE_DIR "/../shared") / "programs";
+  const std::filesystem::path folder = shared_folder() / "programs";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   int cases = 0, judged = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -14,6 +14,7 @@
 
 #include "interp/interpret.h"
 #include "ops/verify.h"
+#include "shared_data.h"
 #include "syntax/reader.h"
 
 namespace ullage {
@@ -23,8 +24,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 fs::path programs_folder() {
-  const char* given = std::getenv("ULLAGE_SHARED");
-  return (given ? fs::path(given) : fs::path(ULLAGE_SOURCE_DIR) / ".." / "shared") / "programs";
+  return shared_folder() / "programs";
 }
 
 uint64_t hash(uint64_t seed, uint64_t i) {
@@ -131,8 +131,7 @@ void run_case(const std::string& name) {
 TEST(Programs, MatchTheirReferences) {
   if (!fs::exists(programs_folder())) GTEST_SKIP() << "no shared programs";
   std::string names = "pain_rank10_contraction,pain_captured_table";
-  if (std::getenv("ULLAGE_LONG_TESTS"))
-    names += ",seed_a_CI_remat_dropout_rbg,seed_b_onestep_bf16_b64";
+  if (long_tests()) names += ",seed_a_CI_remat_dropout_rbg,seed_b_onestep_bf16_b64";
   if (const char* given = std::getenv("ULLAGE_PROGRAMS")) names = given;
   std::stringstream list(names);
   for (std::string name; std::getline(list, name, ',');) run_case(name);

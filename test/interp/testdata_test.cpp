@@ -10,17 +10,13 @@
 
 #include "interp/interpret.h"
 #include "ops/verify.h"
+#include "shared_data.h"
 #include "syntax/reader.h"
 
 namespace ullage {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path shared_folder() {
-  if (const char* path = std::getenv("ULLAGE_SHARED")) return path;
-  return fs::path(ULLAGE_SOURCE_DIR) / ".." / "shared";
-}
 
 std::vector<fs::path> programs_in(const fs::path& folder) {
   std::vector<fs::path> out;
@@ -76,12 +72,11 @@ const std::set<std::string> kKnownFailures = {
 void run_folder(const std::string& folder, size_t step) {
   auto programs = programs_in(shared_folder() / "conformance" / folder);
   if (programs.empty()) GTEST_SKIP() << "no conformance data";
-  const char* all = std::getenv("ULLAGE_LONG_TESTS");
   const char* filter = std::getenv("ULLAGE_TESTDATA");  // only programs with this in their name
   int passed = 0, failed = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
     std::string name = programs[i].filename().string();
-    if (filter ? name.find(filter) == std::string::npos : !all && i % step != 0) continue;
+    if (filter ? name.find(filter) == std::string::npos : !long_tests() && i % step != 0) continue;
     std::string problem = run_program(programs[i]);
     problem.empty() ? ++passed : ++failed;
     bool is_known = kKnownFailures.contains(name);

@@ -2,7 +2,6 @@
 // repository.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,15 +9,13 @@
 #include "plan/pack.h"
 #include "plan/pack_csv.h"
 #include "plan/pack_validator.h"
+#include "shared_data.h"
 
 namespace ullage {
 namespace {
 
 std::filesystem::path instance_path(std::string_view letter) {
-  const char* shared = std::getenv("ULLAGE_SHARED");
-  std::filesystem::path root =
-      shared ? shared : std::filesystem::path(ULLAGE_SOURCE_DIR) / "../shared";
-  return root / "packing" / (std::string(letter) + ".1048576.csv");
+  return shared_folder() / "packing" / (std::string(letter) + ".1048576.csv");
 }
 
 class PackInstance : public ::testing::TestWithParam<const char*> {
@@ -60,7 +57,7 @@ TEST_P(PackInstance, OneByteBelowTheBoundIsRefused) {
 }
 
 TEST_P(PackInstance, AsSmallAsPossible) {
-  if (!std::getenv("ULLAGE_LONG_TESTS")) GTEST_SKIP() << "set ULLAGE_LONG_TESTS=1 to run";
+  if (!long_tests()) GTEST_SKIP() << "set ULLAGE_LONG_TESTS=1 to run";
   PackResult result = pack(buffers_);
   EXPECT_LE(result.arena, capacity);
   std::vector<std::string> violations = validate_packing(buffers_, result.offsets);

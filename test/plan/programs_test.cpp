@@ -3,7 +3,6 @@
 // without it these tests are skipped.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "kernels/build.h"
@@ -11,16 +10,11 @@
 #include "ops/verify.h"
 #include "plan/planner.h"
 #include "plan/validate.h"
+#include "shared_data.h"
 #include "syntax/reader.h"
 
 namespace ullage {
 namespace {
-
-std::filesystem::path shared() {
-  const char* given = std::getenv("ULLAGE_SHARED");
-  return given ? std::filesystem::path(given)
-               : std::filesystem::path(ULLAGE_SOURCE_DIR) / ".." / "shared";
-}
 
 struct Planned {
   std::unique_ptr<Module> module;
@@ -31,7 +25,7 @@ struct Planned {
 
 // Kernel graph and planner of a stored program, or null if the data is not there.
 std::unique_ptr<Planned> load(const std::string& name) {
-  std::filesystem::path file = shared() / "programs" / name / "program.mlir";
+  std::filesystem::path file = shared_folder() / "programs" / name / "program.mlir";
   if (!std::filesystem::exists(file)) return nullptr;
   auto out = std::make_unique<Planned>();
   Result<std::unique_ptr<Module>> module = read_file(file.string());

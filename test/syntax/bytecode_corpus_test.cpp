@@ -15,24 +15,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "ir/equal.h"
 #include "ops/verify.h"
+#include "shared_data.h"
 #include "syntax/bytecode.h"
 #include "syntax/reader.h"
 #include "syntax/writer.h"
 
 namespace ullage {
 namespace {
-
-std::filesystem::path shared_folder() {
-  const char* folder = std::getenv("ULLAGE_SHARED");
-  return folder ? folder : ULLAGE_SOURCE_DIR "/../shared";
-}
 
 std::vector<std::filesystem::path> artifacts(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> out;
@@ -157,7 +152,7 @@ void expect_same_places(const Module& a, const Module& b, const Region& x, const
 TEST(BytecodeCorpus, ExportedProgramsReadAsTheirTexts) {
   const auto files = artifacts(shared_folder() / "programs");
   if (files.empty()) GTEST_SKIP() << "no shared programs";
-  const size_t stride = std::getenv("ULLAGE_LONG_TESTS") ? 1 : 8;
+  const size_t stride = long_tests() ? 1 : 8;
   size_t compared = 0, left_out = 0;
   for (size_t i = 0; i < files.size(); i += stride) {
     SCOPED_TRACE(files[i]);

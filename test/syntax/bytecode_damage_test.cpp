@@ -16,6 +16,7 @@
 
 #include "bytecode_builder.h"
 #include "ops/verify.h"
+#include "shared_data.h"
 #include "syntax/bytecode.h"
 #include "syntax/writer.h"
 
@@ -80,15 +81,9 @@ std::string made_by_hand() {
   return b.artifact({b.function("main", parts, b.region({f32}, 3, {constant, loop, end(2)}))});
 }
 
-bool long_tests() {
-  return std::getenv("ULLAGE_LONG_TESTS") != nullptr;
-}
-
 std::vector<Sample> samples() {
   std::vector<Sample> out = {{"made by hand", made_by_hand()}};
-  const char* folder = std::getenv("ULLAGE_SHARED");
-  const auto artifacts = std::filesystem::path(folder ? folder : ULLAGE_SOURCE_DIR "/../shared") /
-                         "conformance/bytecode";
+  const std::filesystem::path artifacts = shared_folder() / "conformance/bytecode";
   std::vector<std::string> names = {
       "attention_grad",     "cholesky_c64",        "const_dtypes",  "conv_grad",
       "donate_alias2",      "ffi_alias",           "max_pool_grad", "scatter_max",

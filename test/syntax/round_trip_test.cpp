@@ -3,24 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "ir/equal.h"
+#include "shared_data.h"
 #include "syntax/reader.h"
 #include "syntax/writer.h"
 
 namespace ullage {
 namespace {
-
-std::filesystem::path shared_folder() {
-  const char* folder = std::getenv("ULLAGE_SHARED");
-  return folder ? folder : ULLAGE_SOURCE_DIR "/../shared";
-}
-
-bool long_tests() {
-  return std::getenv("ULLAGE_LONG_TESTS") != nullptr;
-}
 
 void expect_round_trip(const std::string& path) {
   auto text = read_program_text(path);
