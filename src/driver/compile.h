@@ -19,6 +19,7 @@ namespace ullage {
 
 struct CompileSettings {
   std::optional<int64_t> budget_bytes;
+  std::string budget_option = "--memory-budget={}";  // how its user gave it, for refusals
   bool budgets_follow = false;  // plan_options will be planned with budgets, if this has none
   int threads = 1;
   std::vector<std::string> disabled;  // NAME or NAME@WHERE, see driver/disabled.h

@@ -126,12 +126,15 @@ std::string to_text(const RunReport& report) {
 }
 
 std::string to_text(const RefusalReport& report) {
+  std::string option = report.budget_option;
+  if (size_t at = option.find("{}"); at != option.npos)
+    option.replace(at, 2, std::to_string(report.floor_bytes));
   std::string out = fmt::format(
       "error: {} does not fit into {}\n"
-      "  the smallest budget that works is {} (--memory-budget={})\n"
+      "  the smallest budget that works is {} ({})\n"
       "  no plan at all needs less than {}\n",
-      report.program, format_size(report.budget_bytes), format_size(report.floor_bytes),
-      report.floor_bytes, format_size(report.lower_bound_bytes));
+      report.program, format_size(report.budget_bytes), format_size(report.floor_bytes), option,
+      format_size(report.lower_bound_bytes));
   if (!report.obstacles.empty()) out += "what stands in the way:\n";
   for (const Obstacle& obstacle : report.obstacles)
     out += fmt::format("  {:>10}  {}{}{}{}{}: {}\n", format_size(obstacle.bytes), obstacle.value,

@@ -58,6 +58,8 @@ struct RefusalReport {
   int64_t lower_bound_bytes = 0;    // below this no plan exists
   std::vector<Obstacle> obstacles;  // the largest of each kind, largest first
   std::vector<MoreObstacles> more;
+  // How the user gives a budget; {} stands for its bytes.
+  std::string budget_option = "--memory-budget={}";
 };
 
 struct ParetoPoint {

@@ -1,7 +1,8 @@
 // Manual computations (shard_map) over devices that share this process: the body is written out
 // once per device, and what the devices tell each other becomes ordinary operations between the
 // copies. Loops and conditionals with collectives inside run all copies in step, as the devices
-// would; others are copied as they are.
+// would; others are copied as they are. A manual computation inside another one is written out
+// together with it, once per device along the axes of both.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,10 +33,15 @@ bool is_collective(OpKind kind) {
   }
 }
 
+// Whether what it does needs all copies at once.
+bool speaks_of_others(const Op& op) {
+  return is_collective(op.kind) || op.kind == OpKind::sdy_manual_computation;
+}
+
 bool has_collective(const Op& op) {
   bool found = false;
   for (size_t r = 0; r < op.num_regions(); ++r)
-    walk(op.nested(r), [&](Op* inner) { found |= is_collective(inner->kind); });
+    walk(op.nested(r), [&](Op* inner) { found |= speaks_of_others(*inner); });
   return found;
 }
 
@@ -50,30 +56,64 @@ class Expansion {
         before_(op) {}
 
   Status run() {
-    if (Status status = read(); !status) return status;
-    std::vector<ValueMap> maps(copies_);
-    const Region& body = op_->nested();
-    for (size_t a = 0; a < body.arguments().size(); ++a)
-      for (size_t c = 0; c < copies_; ++c)
-        maps[c].set(body.argument(a), shard(op_->operand(a), in_[a], place_[c]));
-    if (Status status = emit(body, maps); !status) return status;
-    for (size_t r = 0; r < op_->num_results(); ++r) {
-      Copies parts;
-      for (size_t c = 0; c < copies_; ++c)
-        parts.push_back(maps[c].lookup(body.terminator()->operand(r)));
-      std::vector<int64_t> number;
-      op_->result(r)->replace_all_uses_with(assemble(out_[r], parts, number));
-    }
+    std::vector<ValueMap> outside(1);
+    if (Status status = write_out(nullptr, outside); !status) return status;
+    for (size_t r = 0; r < op_->num_results(); ++r)
+      op_->result(r)->replace_all_uses_with(outside[0].lookup(op_->result(r)));
     op_->erase();
     return Ok{};
   }
 
  private:
+  // The body once per copy. `outside` has what the operation reads, one map per copy of `outer`
+  // that it is in, or one; its results are added.
+  Status write_out(const Expansion* outer, std::vector<ValueMap>& outside) {
+    if (Status status = read(outer); !status) return status;
+    std::vector<ValueMap> maps;
+    const Region& body = op_->nested();
+    for (size_t c = 0; c < copies_; ++c) {
+      maps.push_back(outside[outer_copy_[c]]);
+      for (size_t a = 0; a < body.arguments().size(); ++a)
+        maps[c].set(body.argument(a), shard(maps[c].lookup(op_->operand(a)), in_[a], place_[c]));
+    }
+    if (Status status = emit(body, maps); !status) return status;
+    for (size_t r = 0; r < op_->num_results(); ++r) {
+      Copies parts;
+      for (size_t c = 0; c < copies_; ++c)
+        parts.push_back(maps[c].lookup(body.terminator()->operand(r)));
+      for (size_t o = 0; o < outside.size(); ++o) {
+        std::vector<int64_t> number;
+        outside[o].set(op_->result(r), assemble(out_[r], parts, number, o));
+      }
+    }
+    return Ok{};
+  }
+
+  Status nested(Op* op, std::vector<ValueMap>& maps) {
+    Expansion inner(module_, function_, op, meshes_);
+    inner.region_ = region_;
+    inner.before_ = before_;
+    return inner.write_out(this, maps);
+  }
+
+  // The copy of `outer` that a device's copy is in: it has the same place along all of its axes.
+  static size_t copy_around(const Expansion& outer, int64_t place) {
+    for (size_t o = 0; o < outer.copies_; ++o) {
+      bool same = true;
+      for (size_t axis = 0; axis < outer.manual_.size(); ++axis)
+        same &= !outer.manual_[axis] || outer.mesh_->coordinate(place, axis) ==
+                                            outer.mesh_->coordinate(outer.place_[o], axis);
+      if (same) return o;
+    }
+    ULLAGE_CHECK(false, "a device that is in no copy of the computation around");
+    return 0;
+  }
+
   Diagnostic refuse(const Op* op, std::string why) const {
     return error(fmt::format("{}: {}", op->mnemonic(), why), module_.source(op->location));
   }
 
-  Status read() {
+  Status read(const Expansion* outer) {
     const auto& attributes = op_->as<ShardingAttributes>();
     auto in = parse_shardings(attributes.in_shardings, meshes_);
     if (!in) return in.diagnostics();
@@ -86,12 +126,15 @@ class Expansion {
         if (sharding.mesh && !sharding.mesh->axes.empty()) mesh_ = sharding.mesh;
     if (!mesh_ || in_.size() != op_->num_operands() || out_.size() != op_->num_results())
       return refuse(op_, "a manual computation whose shardings name no mesh");
+    if (outer && (outer->mesh_->axes != mesh_->axes || outer->mesh_->sizes != mesh_->sizes))
+      return refuse(op_, "a manual computation inside one over another mesh is not supported");
     std::vector<std::string> names = parse_axis_names(attributes.manual_axes);
+    std::vector<bool> own;
     copies_ = 1;
     for (size_t axis = 0; axis < mesh_->axes.size(); ++axis) {
-      bool manual = std::find(names.begin(), names.end(), mesh_->axes[axis]) != names.end();
-      manual_.push_back(manual);
-      if (manual) copies_ *= static_cast<size_t>(mesh_->sizes[axis]);
+      own.push_back(std::find(names.begin(), names.end(), mesh_->axes[axis]) != names.end());
+      manual_.push_back(own[axis] || (outer && outer->manual_[axis]));
+      if (manual_[axis]) copies_ *= static_cast<size_t>(mesh_->sizes[axis]);
     }
     // Devices that differ in free axes only do the same: the first stands for them.
     copy_at_.assign(static_cast<size_t>(mesh_->devices()), -1);
@@ -102,12 +145,13 @@ class Expansion {
       if (!first) continue;
       copy_at_[static_cast<size_t>(place)] = static_cast<int64_t>(place_.size());
       place_.push_back(place);
+      outer_copy_.push_back(outer ? copy_around(*outer, place) : 0);
     }
     ULLAGE_CHECK(place_.size() == copies_, "one place per copy");
     for (auto* list : {&in_, &out_})
       for (Sharding& sharding : *list)
         for (auto& axes : sharding.dims)
-          std::erase_if(axes, [&](const MeshAxis& axis) { return !manual_[axis.axis]; });
+          std::erase_if(axes, [&](const MeshAxis& axis) { return !own[axis.axis]; });
     return Ok{};
   }
 
@@ -173,14 +217,14 @@ class Expansion {
   }
 
   // The copy that has this shard; of an array that is a sum over axes, all along them, added.
-  Value* shard_of(const Sharding& sharding, const Copies& parts,
-                  const std::vector<int64_t>& number) {
+  Value* shard_of(const Sharding& sharding, const Copies& parts, const std::vector<int64_t>& number,
+                  size_t outer_copy) {
     Value* total = nullptr;
     std::vector<bool> counts(manual_.size(), false);
     for (const MeshAxis& axis : sharding.unreduced) counts[axis.axis] = true;
     int64_t first = -1;
     for (size_t c = 0; c < copies_; ++c) {
-      bool this_one = true;
+      bool this_one = outer_copy_[c] == outer_copy;
       for (size_t d = 0; d < number.size(); ++d)
         this_one &= sharding.part(d, place_[c]) == number[d];
       // Along axes that are not added up, all have the same.
@@ -200,14 +244,16 @@ class Expansion {
     return total;
   }
 
-  // The whole array with the given parts along the first dimensions chosen.
-  Value* assemble(const Sharding& sharding, const Copies& parts, std::vector<int64_t>& number) {
+  // The whole array with the given parts along the first dimensions chosen, for one of the copies
+  // around.
+  Value* assemble(const Sharding& sharding, const Copies& parts, std::vector<int64_t>& number,
+                  size_t outer_copy) {
     size_t d = number.size();
-    if (d == sharding.dims.size()) return shard_of(sharding, parts, number);
+    if (d == sharding.dims.size()) return shard_of(sharding, parts, number, outer_copy);
     Copies along;
     for (int64_t part = 0; part < sharding.parts(d); ++part) {
       number.push_back(part);
-      along.push_back(assemble(sharding, parts, number));
+      along.push_back(assemble(sharding, parts, number, outer_copy));
       number.pop_back();
     }
     return concatenate(along, d);
@@ -221,7 +267,9 @@ class Expansion {
       Status status = Ok{};
       if (is_collective(op->kind)) {
         status = collective(op, maps);
-      } else if (op->kind != OpKind::sdy_manual_computation && has_collective(*op)) {
+      } else if (op->kind == OpKind::sdy_manual_computation) {
+        status = nested(op, maps);
+      } else if (has_collective(*op)) {
         status = in_step(op, maps);
       } else {
         for (size_t c = 0; c < copies_; ++c) copy(op, maps[c], c);
@@ -422,8 +470,9 @@ class Expansion {
   std::vector<Sharding> in_, out_;
   std::vector<bool> manual_;  // per axis of the mesh
   size_t copies_ = 1;
-  std::vector<int64_t> place_;    // in the mesh, per copy
-  std::vector<int64_t> copy_at_;  // per place; -1 for places that another one stands for
+  std::vector<int64_t> place_;      // in the mesh, per copy
+  std::vector<size_t> outer_copy_;  // per copy: the copy of the computation around that it is in
+  std::vector<int64_t> copy_at_;    // per place; -1 for places that another one stands for
 };
 
 }  // namespace
@@ -432,7 +481,7 @@ class Expansion {
 static bool speaks_of_devices(const Function& function) {
   bool found = false;
   walk(function.body(),
-       [&](Op* op) { found |= is_collective(op->kind) || op->kind == OpKind::partition_id; });
+       [&](Op* op) { found |= speaks_of_others(*op) || op->kind == OpKind::partition_id; });
   return found;
 }
 
@@ -446,7 +495,7 @@ Status expand_manual(Module& module, const NormalizeOptions& options) {
   for (const auto& function : module.functions) {
     if (options.leaves(*function)) continue;
     for (bool found = true; found;) {
-      // The outermost one first: those inside it are copied and come up again.
+      // The outermost one first: those inside it are written out with it.
       Op* first = nullptr;
       walk(function->body(), [&](Op* op) {
         if (op->kind == OpKind::sdy_manual_computation) first = op;

@@ -64,6 +64,8 @@ Status apply_client_option(Client& client, int64_t& devices, const NamedValue& o
   }
   Result<bool> known = apply_option(client.settings, name, value);
   if (!known) return known.diagnostics();
+  if (name == "memory_budget")
+    client.settings.budget_option = "JAX_PJRT_CLIENT_CREATE_OPTIONS=memory_budget:{}";
   if (*known) return Ok{};
   return error(fmt::format("there is no client option \"{}\"", name), {},
                "options are num_devices, threads, platform_name, memory_budget, disable, "

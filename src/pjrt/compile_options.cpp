@@ -83,6 +83,8 @@ Status apply(CompileRequest& request, const std::string& name, const OptionValue
     Result<bool> known =
         apply_option(request.settings, std::string_view(name).substr(kPrefix.size()), value.text);
     if (!known) return known.diagnostics();
+    if (name == "ullage_memory_budget")
+      request.settings.budget_option = "compiler_options={\"ullage_memory_budget\": {}}";
     if (*known) return Ok{};
   }
   return error(fmt::format("No such compile option: '{}' with value \"{}\"", name, value.text), {},
@@ -146,6 +148,7 @@ Status environment_settings(CompileSettings& settings) {
   settings.threads = static_cast<int>(
       options.number(Opt::threads).value_or(std::max(1u, std::thread::hardware_concurrency())));
   settings.budget_bytes = options.number(Opt::memory_budget);
+  settings.budget_option = "ULLAGE_FLAGS=--memory-budget={}";
   settings.disabled = options.list(Opt::disable);
   settings.verify_plan = options.flag(Opt::verify_plan);
   settings.dump_dir = options.text(Opt::dump_dir);

@@ -67,8 +67,10 @@ void describe(CompiledProgram& program) {
                    figure("optimal_seconds", program.code->predicted_seconds())};
 }
 
-Error* refused(const std::string& name, const PlannedProgram& planned) {
-  std::string text = to_text(refusal_report(name, planned));
+Error* refused(const std::string& name, const PlannedProgram& planned, std::string option) {
+  RefusalReport report = refusal_report(name, planned);
+  report.budget_option = std::move(option);
+  std::string text = to_text(report);
   for (const std::string& tried : planned.outcome.refusal.tried) text += "  tried: " + tried + "\n";
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return make_error(kResourceExhausted, std::move(text));
@@ -100,7 +102,7 @@ Error* compile_program(std::string artifact, std::string options, const CompileS
   Result<std::unique_ptr<PlannedProgram>> planned = plan_program(std::move(*module), settings);
   if (!planned)
     return make_error(verified ? kUnimplemented : kInvalidArgument, planned.diagnostics());
-  if (!(*planned)->outcome.plan) return refused(program->name, **planned);
+  if (!(*planned)->outcome.plan) return refused(program->name, **planned, settings.budget_option);
   Result<std::unique_ptr<ullage::Executable>> code = ullage::Executable::make(**planned, settings);
   if (!code) return make_error(kUnimplemented, code.diagnostics());
   program->code = std::move(*code);

@@ -62,7 +62,11 @@ Result<std::string> report(std::string_view program, std::string_view options,
   Result<std::unique_ptr<PlannedProgram>> planned =
       plan_program(std::move(*module), request->settings);
   if (!planned) return planned.diagnostics();
-  if (!(*planned)->outcome.plan) return error(to_text(refusal_report(name, **planned)));
+  if (!(*planned)->outcome.plan) {
+    RefusalReport refusal = refusal_report(name, **planned);
+    refusal.budget_option = "memory_budget={}";
+    return error(to_text(refusal));
+  }
   MemoryReport memory = memory_report(**planned);
   if (what == "text") return to_text(memory);
   if (what == "html")

@@ -72,6 +72,27 @@ class Sharded(unittest.TestCase):
                 got = self.shard_map(f, in_spec, out_spec, check_vma=False)(x)
                 np.testing.assert_allclose(got, want, rtol=1e-6)
 
+    def test_nested(self):
+        def loop(b):
+            return jax.lax.fori_loop(0, 2, lambda i, c: c + jax.lax.psum(c, "y") + jax.lax.axis_index("y"), b)
+        number = lambda b: b * 0 + jax.lax.axis_index("x") * 10 + jax.lax.axis_index("y")
+        columns = self.a.reshape(8, 2, 4)
+        looped = columns
+        for _ in range(2):
+            looped = looped + looped.sum(1, keepdims=True) + np.arange(2)[:, None]
+        cases = {
+            "numbers": (number, P(None, "y"), np.repeat(np.repeat(np.arange(4) * 10, 2)[:, None] + [0, 1], 4, 1)),
+            "inner sum": (lambda b: jax.lax.psum(b, "y"), P(), columns.sum(1)),
+            "outer sum": (lambda b: jax.lax.psum(b, "x"), P(None, "y"), np.tile(self.a.reshape(4, 2, 8).sum(0), (4, 1))),
+            "both": (lambda b: jax.lax.psum(b, ("x", "y")), P(), np.tile(self.a.reshape(4, 2, 2, 4).sum((0, 2)), (4, 1))),
+            "loop": (loop, P(None, "y"), looped.reshape(8, 8)),
+        }
+        for name, (f, out, want) in cases.items():
+            with self.subTest(name), jax.set_mesh(self.mesh):
+                inner = lambda b: jax.shard_map(f, in_specs=P(None, "y"), out_specs=out, axis_names={"y"}, check_vma=False)(b)
+                outer = jax.shard_map(inner, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}, check_vma=False)
+                np.testing.assert_allclose(jax.jit(outer)(self.a), want, rtol=1e-6)
+
     def test_collectives_in_a_loop(self):
         def ring(a):
             def body(_, carry):

@@ -17,6 +17,7 @@ def register(library):
     items = (
         ("donation", _donation),
         ("linear algebra", _linear_algebra),
+        ("scatters", _scatters),
         ("debugging", _debugging),
         ("callbacks", lambda: callbacks.register(plugin)),
         ("compilation cache", _compilation_cache),
@@ -51,6 +52,53 @@ def _linear_algebra():
             _log.info("Ullage: JAX has no primitive %s", name)
         else:
             _copy_cpu_rule(primitive)
+
+
+def _window_sizes(operand_shape, updates_shape, numbers):
+    """Per dimension of the operand, how much of it one update covers."""
+    window = iter(numbers.update_window_dims)
+    single = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
+    return [1 if d in single else updates_shape[next(window)] for d in range(len(operand_shape))]
+
+
+def _scatters():
+    """JAX drops an update whole if any of its window lies outside; StableHLO drops only the elements that do. So where a window
+    can lie partly outside, its place is first moved all the way out."""
+    import numpy as np
+    from jax._src import dtypes, lax
+    from jax._src.interpreters import mlir
+    from jax._src.lax import slicing
+
+    def moved_out(operand, indices, updates, *, numbers):
+        sizes = _window_sizes(operand.shape, updates.shape, numbers)
+        extents = np.array([operand.shape[d] for d in numbers.scatter_dims_to_operand_dims], np.int64)
+        last = extents - np.array([sizes[d] for d in numbers.scatter_dims_to_operand_dims], np.int64)
+        info = np.iinfo(indices.dtype)
+        # Past the end, or, where the type of the indices does not reach that far, before the beginning.
+        outside = np.where(extents <= info.max, extents, info.min).astype(indices.dtype)
+        last = np.minimum(last, info.max).astype(indices.dtype)
+        along = lambda values: lax.lax.broadcast_in_dim(values, indices.shape, (indices.ndim - 1,))
+        fits = lax.lax.le(indices, along(last))
+        if info.min < 0:
+            fits = lax.lax.bitwise_and(fits, lax.lax.ge(indices, lax.lax.full_like(indices, 0)))
+        return lax.lax.select(fits, indices, along(outside))
+
+    def rule_with(original):
+        def rule(ctx, operand, indices, updates, *, dimension_numbers, mode, **parameters):
+            shapes = [aval.shape for aval in ctx.avals_in]
+            sizes = _window_sizes(shapes[0], shapes[2], dimension_numbers)
+            scattered = [sizes[d] for d in dimension_numbers.scatter_dims_to_operand_dims]
+            if (mode == slicing.GatherScatterMode.FILL_OR_DROP and all(isinstance(n, int) for shape in shapes for n in shape)
+                    and any(n > 1 for n in scattered) and not dtypes.issubdtype(ctx.avals_in[0].dtype, dtypes.extended)):
+                move = mlir.lower_fun(moved_out, multiple_results=False)
+                (indices,) = move(ctx.replace(avals_out=None), operand, indices, updates, numbers=dimension_numbers)
+            return original(ctx, operand, indices, updates, dimension_numbers=dimension_numbers, mode=mode, **parameters)
+        return rule
+
+    for name in ("scatter", "scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max"):
+        primitive = getattr(slicing, name + "_p", None)
+        if primitive in mlir._lowerings:
+            mlir.register_lowering(primitive, rule_with(mlir._lowerings[primitive].rule), platform=_PLATFORM)
 
 
 def _debugging():
