@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codegen/cpu/loop_cells.h"
 #include "runtime/thread_pool.h"
 #include "support/check.h"
 
@@ -335,6 +336,7 @@ BoxRecipe box_recipe(LoopNest nest, cpu::BoxSide::Kind kind, int32_t root, int o
   append_key(key, root);
   append_key(key, first_output);
   append_nest_key(key, nest);
+  append_cells_key(key, cut_at_tests(nest, root));
   for (int64_t stride : side.outer) append_key(key, stride);
   for (int64_t stride : side.inner) append_key(key, stride);
   double weight =

@@ -16,8 +16,8 @@ constexpr double kNanosecondsPerOperation = 0.04, kNanosecondsPerByte = 0.05;
 
 class CompiledLoop : public CompiledKernel {
  public:
-  CompiledLoop(std::vector<LoopPart> parts, LoopShape shape, std::shared_ptr<const void> code)
-      : parts_(std::move(parts)), shape_(std::move(shape)), code_(std::move(code)) {}
+  CompiledLoop(cpu::LoopFunction function, LoopShape shape, std::shared_ptr<const void> code)
+      : function_(function), shape_(std::move(shape)), code_(std::move(code)) {}
 
   void run(const KernelCall& call, ThreadPool& pool) const override {
     size_t rank = shape_.extents.size();
@@ -32,7 +32,7 @@ class CompiledLoop : public CompiledKernel {
     for (size_t d = 0; d < rank; ++d)
       if (lower[d] >= upper[d]) return;
     if (rank == 0) {
-      parts_.front().function(call.buffers, nullptr, nullptr);
+      function_(call.buffers, nullptr, nullptr);
       return;
     }
 
@@ -40,10 +40,7 @@ class CompiledLoop : public CompiledKernel {
     auto chunk = [&](int64_t number, int) {
       std::vector<int64_t> low, high;
       chunks.box(number, low, high);
-      if (parts_.size() == 1)
-        run_box(parts_.front().function, call.buffers, low, high);
-      else
-        run_parts(call.buffers, low, high);
+      run_box(call.buffers, low, high);
     };
     if (chunks.count() == 1)
       chunk(0, 0);
@@ -52,38 +49,24 @@ class CompiledLoop : public CompiledKernel {
   }
 
  private:
-  void run_parts(std::byte* const* buffers, const std::vector<int64_t>& low,
-                 const std::vector<int64_t>& high) const {
-    std::vector<int64_t> from(low.size()), to(low.size());
-    for (const LoopPart& part : parts_) {
-      bool any = true;
-      for (size_t d = 0; d < low.size(); ++d) {
-        from[d] = std::max(low[d], part.lower[d]);
-        to[d] = std::min(high[d], part.upper[d]);
-        any &= from[d] < to[d];
-      }
-      if (any) run_box(part.function, buffers, from, to);
-    }
-  }
-
   // Transposing kernels go by bands of columns, so that the pages read along the strided dimension
   // are few at a time.
-  void run_box(cpu::LoopFunction function, std::byte* const* buffers, std::vector<int64_t>& low,
+  void run_box(std::byte* const* buffers, std::vector<int64_t>& low,
                std::vector<int64_t>& high) const {
     if (shape_.tile_dim < 0) {
-      function(buffers, low.data(), high.data());
+      function_(buffers, low.data(), high.data());
       return;
     }
     size_t vec = static_cast<size_t>(shape_.loops.back());
     int64_t end = high[vec];
     for (; low[vec] < end; low[vec] = high[vec]) {
       high[vec] = std::min(end, low[vec] + kBand);
-      function(buffers, low.data(), high.data());
+      function_(buffers, low.data(), high.data());
     }
   }
 
   static constexpr int64_t kBand = 128;
-  std::vector<LoopPart> parts_;
+  cpu::LoopFunction function_;
   LoopShape shape_;
   std::shared_ptr<const void> code_;
 };
@@ -95,24 +78,24 @@ double elements_per_chunk(double operations, double bytes) {
   return std::clamp(kChunkNanoseconds / std::max(nanoseconds, 0.01), 256.0, 1048576.0);
 }
 
-LoopShape loop_shape(const LoopNest& nest, double operations_per_element,
-                     double bytes_per_element) {
+LoopShape loop_shape(const LoopNest& nest, double bytes_per_element) {
   LoopShape shape;
   shape.extents = nest.extents;
   shape.loops = nest.order;
   if (nest.vector_dim >= 0) shape.loops.push_back(nest.vector_dim);
   shape.rows_dim = nest.rows_dim;
   shape.rows_scale = nest.rows_scale;
-  shape.grain = static_cast<int64_t>(elements_per_chunk(operations_per_element, bytes_per_element));
+  shape.grain = static_cast<int64_t>(
+      elements_per_chunk(operations_per_element(nest.expr), bytes_per_element));
   if (nest.vector_dim < 0) return shape;
   shape.tile_dim = nest.tile_dim;
   return shape;
 }
 
-std::shared_ptr<const CompiledKernel> make_compiled_loop(std::vector<LoopPart> parts,
+std::shared_ptr<const CompiledKernel> make_compiled_loop(cpu::LoopFunction function,
                                                          LoopShape shape,
                                                          std::shared_ptr<const void> code) {
-  return std::make_shared<CompiledLoop>(std::move(parts), std::move(shape), std::move(code));
+  return std::make_shared<CompiledLoop>(function, std::move(shape), std::move(code));
 }
 
 }  // namespace ullage

@@ -19,14 +19,8 @@ struct LoopShape {
 // Elements worth handing to another thread, from what one costs.
 double elements_per_chunk(double operations, double bytes);
 
-// What computes a part of the box; the parts cover it.
-struct LoopPart {
-  cpu::LoopFunction function = nullptr;
-  std::vector<int64_t> lower, upper;
-};
-
-LoopShape loop_shape(const LoopNest& nest, double operations_per_element, double bytes_per_element);
-std::shared_ptr<const CompiledKernel> make_compiled_loop(std::vector<LoopPart> parts,
+LoopShape loop_shape(const LoopNest& nest, double bytes_per_element);
+std::shared_ptr<const CompiledKernel> make_compiled_loop(cpu::LoopFunction function,
                                                          LoopShape shape,
                                                          std::shared_ptr<const void> code);
 

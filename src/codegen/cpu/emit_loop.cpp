@@ -2,6 +2,7 @@
 // innermost, with a masked remainder.
 #include "codegen/cpu/emit_expr.h"
 #include "codegen/cpu/emit_kernels.h"
+#include "codegen/cpu/loop_cells.h"
 
 namespace ullage::cpu {
 
@@ -9,36 +10,54 @@ using llvm::Value;
 
 namespace {
 
+// One cell of a nest.
 class LoopEmitter {
  public:
-  LoopEmitter(Emit& e, const LoopNest& nest, const std::string& name, const BoxSide* side)
-      : e_(e), nest_(nest), side_(side) {
-    llvm::Type* pointer = e.b.getPtrTy();
-    llvm::Type* i64 = e.b.getInt64Ty();
-    std::vector<llvm::Type*> parameters = {pointer, pointer, pointer};
-    if (side) parameters.insert(parameters.end(), {pointer, i64, i64, i64});
-    e.function = llvm::Function::Create(llvm::FunctionType::get(e.b.getVoidTy(), parameters, false),
-                                        llvm::Function::ExternalLinkage, name, e.module);
-    e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
-    if (evaluates()) roots_.push_back(side->root);
-    for (const KernelOutput& output : nest.outputs) roots_.push_back(output.node);
+  LoopEmitter(Emit& e, const LoopCell& cell, const LoopNest& whole, const BoxSide* side)
+      : e_(e), cell_(cell), whole_(whole), nest_(cell.nest), side_(side) {
+    if (evaluates()) roots_.push_back(cell.root);
+    for (const KernelOutput& output : nest_.outputs) roots_.push_back(output.node);
   }
 
   void emit(int first_output) {
     ExprEmitter values(e_, nest_.expr, roots_, &nest_.outputs,
                        {nest_.order, nest_.vector_dim, nest_.vector_dim}, nest_.small_index);
     values_ = &values;
+    llvm::BasicBlock* after = within_cell();
     values.bind(e_.function->getArg(0), first_output);
-    for (int d = 0; d < static_cast<int>(nest_.extents.size()); ++d) {
-      lower_.push_back(e_.bound(1, d));
-      upper_.push_back(e_.bound(2, d));
-    }
     nested(0);
-    e_.b.CreateRetVoid();
+    if (!after) return;
+    e_.b.CreateBr(after);
+    e_.b.SetInsertPoint(after);
   }
 
  private:
   bool evaluates() const { return side_ && side_->kind == BoxSide::Kind::evaluate; }
+  // The bounds of the loops: those given, within the cell. If they leave nothing, control goes to
+  // the block returned (null: the cell is everything).
+  llvm::BasicBlock* within_cell() {
+    Value* some = nullptr;
+    for (size_t d = 0; d < nest_.extents.size(); ++d) {
+      Value* low = e_.bound(1, static_cast<int>(d));
+      Value* high = e_.bound(2, static_cast<int>(d));
+      bool cut = cell_.lower[d] > 0 || cell_.upper[d] < whole_.extents[d];
+      if (cut) {
+        low = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, low, e_.i64(cell_.lower[d]));
+        high = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, e_.i64(cell_.upper[d]));
+        Value* inside = e_.b.CreateICmpSLT(low, high);
+        some = some ? e_.b.CreateAnd(some, inside) : inside;
+      }
+      lower_.push_back(low);
+      upper_.push_back(high);
+    }
+    if (!some) return nullptr;
+    llvm::BasicBlock* body = llvm::BasicBlock::Create(e_.context, "cell", e_.function);
+    llvm::BasicBlock* after = llvm::BasicBlock::Create(e_.context, "after", e_.function);
+    e_.b.CreateCondBr(some, body, after);
+    e_.b.SetInsertPoint(body);
+    return after;
+  }
+
   bool has_accumulator() const { return side_ && side_->kind == BoxSide::Kind::epilogue; }
 
   void nested(size_t depth) {
@@ -150,8 +169,8 @@ class LoopEmitter {
     Value* base = side_address();
     for (int u = 0; u < unroll; ++u) {
       bool scalar = nest_.vector_dim < 0;
-      Value* held = scalar ? values_->value(side_->root, u) : values_->vector_value(side_->root, u);
-      held = emit_convert(e_, held, dtype_of(side_->root), DType::f32);
+      Value* held = scalar ? values_->value(cell_.root, u) : values_->vector_value(cell_.root, u);
+      held = emit_convert(e_, held, dtype_of(cell_.root), DType::f32);
       Value* at = e_.b.CreateGEP(e_.b.getFloatTy(), base, e_.i64(u * kLanes));
       if (mask)
         e_.b.CreateMaskedStore(held, at, llvm::Align(4), mask);
@@ -177,7 +196,8 @@ class LoopEmitter {
   }
 
   Emit& e_;
-  const LoopNest& nest_;
+  const LoopCell& cell_;
+  const LoopNest &whole_, &nest_;  // nest_: of the cell
   const BoxSide* side_;
   ExprEmitter* values_ = nullptr;
   std::vector<int32_t> roots_;
@@ -186,16 +206,30 @@ class LoopEmitter {
 
 }  // namespace
 
+static void emit_cells(llvm::Module& module, const Host& host, const std::string& name,
+                       const LoopNest& nest, int first_output, const BoxSide* side) {
+  Emit e(module, host);
+  llvm::Type* pointer = e.b.getPtrTy();
+  llvm::Type* i64 = e.b.getInt64Ty();
+  std::vector<llvm::Type*> parameters = {pointer, pointer, pointer};
+  if (side) parameters.insert(parameters.end(), {pointer, i64, i64, i64});
+  e.function = llvm::Function::Create(llvm::FunctionType::get(e.b.getVoidTy(), parameters, false),
+                                      llvm::Function::ExternalLinkage, name, e.module);
+  e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
+  bool evaluates = side && side->kind == BoxSide::Kind::evaluate;
+  for (const LoopCell& cell : cut_at_tests(nest, evaluates ? side->root : -1))
+    LoopEmitter(e, cell, nest, side).emit(first_output);
+  e.b.CreateRetVoid();
+}
+
 void emit_loop(llvm::Module& module, const Host& host, const std::string& name,
                const LoopNest& nest, int first_output) {
-  Emit e(module, host);
-  LoopEmitter(e, nest, name, nullptr).emit(first_output);
+  emit_cells(module, host, name, nest, first_output, nullptr);
 }
 
 void emit_box(llvm::Module& module, const Host& host, const std::string& name, const LoopNest& nest,
               int first_output, const BoxSide& side) {
-  Emit e(module, host);
-  LoopEmitter(e, nest, name, &side).emit(first_output);
+  emit_cells(module, host, name, nest, first_output, &side);
 }
 
 void emit_offsets(llvm::Module& module, const Host& host, const std::string& name, const Expr& expr,

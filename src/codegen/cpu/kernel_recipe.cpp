@@ -1,7 +1,5 @@
 #include "codegen/cpu/kernel_recipe.h"
 
-#include <algorithm>
-
 #include "codegen/cpu/compiled_dot.h"
 #include "codegen/cpu/compiled_loop.h"
 #include "codegen/cpu/compiled_reduction.h"
@@ -50,35 +48,23 @@ static double compile_weight(const Expr& expr) {
 static Result<KernelRecipe> loop_recipe(const Kernel& kernel, const LoopKernel& loop) {
   LoopNest nest = make_loop_nest(loop);
   int first_output = static_cast<int>(kernel.inputs.size());
+  std::string key = "loop";
+  append_key(key, first_output);
+  append_key(key, nest);
+  append_cells_key(key, cut_at_tests(nest));
+  LoopShape shape = loop_shape(nest, stored_bytes_per_element(nest));
+  double weight = compile_weight(nest.expr);
   KernelRecipe recipe;
-  std::vector<LoopPart> parts;
-  double operations = 0;
-  for (LoopCell& cell : cut_at_tests(nest)) {
-    double share = 1;
-    for (size_t d = 0; d < nest.extents.size(); ++d)
-      share *= static_cast<double>(cell.upper[d] - cell.lower[d]) /
-               static_cast<double>(std::max<int64_t>(1, nest.extents[d]));
-    operations += share * operations_per_element(cell.nest.expr);
-    parts.push_back({nullptr, std::move(cell.lower), std::move(cell.upper)});
-    std::string key = "loop";
-    append_key(key, first_output);
-    append_key(key, cell.nest);
-    double weight = compile_weight(cell.nest.expr);
-    recipe.functions.push_back(
-        {std::move(key),
-         [nest = std::move(cell.nest), first_output](llvm::Module& module, const Host& host,
-                                                     const std::string& name) {
-           cpu::emit_loop(module, host, name, nest, first_output);
-         },
-         weight});
-  }
-  LoopShape shape = loop_shape(nest, operations, stored_bytes_per_element(nest));
-  recipe.finish = [shape = std::move(shape), parts = std::move(parts)](
-                      const std::vector<void*>& functions, std::shared_ptr<const void> code) {
-    std::vector<LoopPart> compiled = parts;
-    for (size_t i = 0; i < compiled.size(); ++i)
-      compiled[i].function = reinterpret_cast<cpu::LoopFunction>(functions[i]);
-    return make_compiled_loop(std::move(compiled), shape, std::move(code));
+  recipe.functions.push_back({std::move(key),
+                              [nest = std::move(nest), first_output](
+                                  llvm::Module& module, const Host& host, const std::string& name) {
+                                cpu::emit_loop(module, host, name, nest, first_output);
+                              },
+                              weight});
+  recipe.finish = [shape = std::move(shape)](const std::vector<void*>& functions,
+                                             std::shared_ptr<const void> code) {
+    return make_compiled_loop(reinterpret_cast<cpu::LoopFunction>(functions[0]), shape,
+                              std::move(code));
   };
   return recipe;
 }

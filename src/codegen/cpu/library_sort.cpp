@@ -5,6 +5,7 @@
 
 #include "codegen/cpu/emit_kernels.h"
 #include "codegen/cpu/library_kernels.h"
+#include "codegen/cpu/loop_cells.h"
 #include "codegen/cpu/loop_nest.h"
 #include "codegen/cpu/radix_sort.h"
 #include "runtime/thread_pool.h"
@@ -313,6 +314,7 @@ KernelRecipe::Code key_function(const SortPlan& plan, int first_output) {
   std::string key = "sort keys";
   append_key(key, first_output);
   append_key(key, nest.expr);
+  append_cells_key(key, cut_at_tests(nest));
   append_key(key, plan.key);
   return {std::move(key),
           [nest, first_output](llvm::Module& module, const Host& host, const std::string& name) {

@@ -11,6 +11,8 @@ namespace {
 using Kind = ExprNode::Kind;
 
 constexpr size_t kMaxCells = 9;  // the interior, edges and corners of padding in two dimensions
+// Nodes of all cells to those of the nest. Tests around the lanes cost little: one for a vector.
+constexpr double kMaxGrowth = 2, kMaxOuterGrowth = 1.25, kFreeNodes = 8;
 
 int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
@@ -51,11 +53,12 @@ class Specialiser {
     }
   }
 
-  void apply(LoopNest& nest) {
+  void apply(LoopNest& nest, int32_t& root) {
     std::vector<bool> needed(expr_.nodes.size(), false);
     auto want = [&](int32_t node) {
       if (node >= 0) needed[static_cast<size_t>(same_[static_cast<size_t>(node)])] = true;
     };
+    want(root);
     for (const KernelOutput& output : nest.outputs) {
       want(output.node);
       for (const Access::Dynamic& dynamic : output.store.dynamic) want(dynamic.node);
@@ -75,6 +78,7 @@ class Specialiser {
       output.node = number_of(output.node);
       for (Access::Dynamic& dynamic : output.store.dynamic) dynamic.node = number_of(dynamic.node);
     }
+    if (root >= 0) root = number_of(root);
     nest.expr = std::move(out);
   }
 
@@ -145,10 +149,11 @@ class Specialiser {
   std::vector<int32_t> number_;             // in the new expression
 };
 
-// Where the tests along each dimension change, 0 and the extent included.
-std::vector<std::vector<int64_t>> breaks(const LoopNest& nest, const std::vector<bool>& needed) {
-  size_t rank = nest.extents.size();
-  std::vector<std::set<int64_t>> found(rank);
+using Breaks = std::vector<std::vector<int64_t>>;  // per dimension, with 0 and the extent
+
+// Where the tests along each dimension change.
+Breaks changes(const LoopNest& nest, const std::vector<bool>& needed) {
+  std::vector<std::set<int64_t>> found(nest.extents.size());
   for (size_t i = 0; i < nest.expr.nodes.size(); ++i) {
     const ExprNode& node = nest.expr.nodes[i];
     int dim = needed[i] ? tested_dim(node) : -1;
@@ -158,32 +163,20 @@ std::vector<std::vector<int64_t>> breaks(const LoopNest& nest, const std::vector
     for (int64_t at : {first, end})
       if (at > 0 && at < nest.extents[d]) found[d].insert(at);
   }
-  std::vector<std::vector<int64_t>> out(rank);
-  size_t cells = 1;
-  for (size_t d = 0; d < rank; ++d) {
+  Breaks out;
+  for (size_t d = 0; d < found.size(); ++d) {
     std::vector<int64_t> at = {0};
     at.insert(at.end(), found[d].begin(), found[d].end());
     at.push_back(nest.extents[d]);
-    bool wide = true;
     if (static_cast<int>(d) == nest.vector_dim)
-      for (size_t i = 1; i < at.size(); ++i) wide &= at[i] - at[i - 1] >= kLanes;
-    if (!wide || cells * (at.size() - 1) > kMaxCells) at = {0, nest.extents[d]};
-    cells *= at.size() - 1;
-    out[d] = std::move(at);
+      for (size_t i = 1; i < at.size(); ++i)
+        if (at[i] - at[i - 1] < kLanes) at = {0, nest.extents[d]};
+    out.push_back(std::move(at));
   }
   return out;
 }
 
-}  // namespace
-
-std::vector<LoopCell> cut_at_tests(const LoopNest& nest) {
-  std::vector<int32_t> roots;
-  for (const KernelOutput& output : nest.outputs) {
-    roots.push_back(output.node);
-    for (const Access::Dynamic& dynamic : output.store.dynamic) roots.push_back(dynamic.node);
-  }
-  std::vector<bool> needed = needed_nodes(nest.expr, roots);
-  std::vector<std::vector<int64_t>> at = breaks(nest, needed);
+std::vector<LoopCell> cells_between(const Breaks& at, const LoopNest& nest, int32_t root) {
   size_t rank = nest.extents.size();
   std::vector<LoopCell> cells;
   std::vector<size_t> position(rank, 0);
@@ -203,11 +196,53 @@ std::vector<LoopCell> cut_at_tests(const LoopNest& nest) {
       if (cell.upper[d] <= first || cell.lower[d] >= end || first >= end) tests[i] = false;
     }
     cell.nest = nest;
-    Specialiser(nest.expr, tests).apply(cell.nest);
+    cell.root = root;
+    Specialiser(nest.expr, tests).apply(cell.nest, cell.root);
     cells.push_back(std::move(cell));
     size_t d = rank;
     while (d > 0 && ++position[d - 1] + 1 == at[d - 1].size()) position[--d] = 0;
     if (d == 0) return cells;
+  }
+}
+
+}  // namespace
+
+std::vector<LoopCell> cut_at_tests(const LoopNest& nest, int32_t root) {
+  std::vector<int32_t> roots = {root};
+  for (const KernelOutput& output : nest.outputs) {
+    roots.push_back(output.node);
+    for (const Access::Dynamic& dynamic : output.store.dynamic) roots.push_back(dynamic.node);
+  }
+  std::vector<bool> needed = needed_nodes(nest.expr, roots);
+  size_t before = static_cast<size_t>(std::count(needed.begin(), needed.end(), true));
+  Breaks found = changes(nest, needed), at;
+  for (int64_t extent : nest.extents) at.push_back({0, extent});
+  std::vector<LoopCell> cells = cells_between(at, nest, root);
+  // The innermost loops first: there the tests cost most.
+  std::vector<int> order = nest.order;
+  if (nest.vector_dim >= 0) order.push_back(nest.vector_dim);
+  for (size_t i = order.size(); i-- > 0;) {
+    size_t d = static_cast<size_t>(order[i]);
+    if (found[d].size() == 2 || cells.size() * (found[d].size() - 1) > kMaxCells) continue;
+    at[d] = found[d];
+    std::vector<LoopCell> finer = cells_between(at, nest, root);
+    size_t nodes = 0;
+    for (const LoopCell& cell : finer) nodes += cell.nest.expr.size();
+    double growth = order[i] == nest.vector_dim ? kMaxGrowth : kMaxOuterGrowth;
+    if (static_cast<double>(nodes) <= growth * static_cast<double>(before) + kFreeNodes)
+      cells = std::move(finer);
+    else
+      at[d] = {0, nest.extents[d]};
+  }
+  return cells;
+}
+
+void append_cells_key(std::string& key, const std::vector<LoopCell>& cells) {
+  append_key(key, static_cast<int64_t>(cells.size()));
+  if (cells.size() == 1) return;
+  for (const LoopCell& cell : cells) {
+    for (int64_t at : cell.lower) append_key(key, at);
+    for (int64_t at : cell.upper) append_key(key, at);
   }
 }
 

@@ -3,6 +3,7 @@
 // it would compute in vain. No LLVM here.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "codegen/cpu/loop_nest.h"
@@ -12,10 +13,15 @@ namespace ullage {
 struct LoopCell {
   std::vector<int64_t> lower, upper;  // of the nest's dimensions
   LoopNest nest;
+  int32_t root = -1;  // what became of the root
 };
 
-// Cells that cover the nest; itself as the only one if there is nothing to gain. A cell is never
-// narrower than a vector along the vector dimension.
-std::vector<LoopCell> cut_at_tests(const LoopNest& nest);
+// Cells that cover the nest; itself as the only one if there is nothing to gain, or too much code
+// would come of it. A cell is never narrower than a vector along the vector dimension. `root` is a
+// node that is needed beside the outputs, or -1.
+std::vector<LoopCell> cut_at_tests(const LoopNest& nest, int32_t root = -1);
+
+// What the code of the cells depends on beside the nest.
+void append_cells_key(std::string& key, const std::vector<LoopCell>& cells);
 
 }  // namespace ullage

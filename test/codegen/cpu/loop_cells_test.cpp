@@ -52,6 +52,7 @@ TEST(LoopCells, NoneNarrowerThanAVector) {
   EXPECT_EQ(cut_at_tests(nest).size(), 1u);
   // Where the other dimension goes along the lanes, they may be.
   nest.vector_dim = 0;
+  nest.order = {1};
   EXPECT_EQ(cut_at_tests(nest).size(), 3u);
 }
 
