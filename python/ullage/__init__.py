@@ -12,7 +12,7 @@ import json
 _MAGIC = b"ullage-executable "
 _STABLEHLO = "1.13.0"  # the version that the plugin advertises
 
-__all__ = ["MemoryReport", "memory_report", "plan"]
+__all__ = ["MemoryReport", "cmake_dir", "memory_report", "plan"]
 
 
 class MemoryReport:
@@ -117,3 +117,9 @@ def plan(function, *args, memory_budget=None, donate_argnums=(), static_argnums=
     if not hasattr(function, "lower"):
         function = jax.jit(function, donate_argnums=donate_argnums, static_argnums=static_argnums)
     return memory_report(function.lower(*args, **kwargs), memory_budget)
+
+
+def cmake_dir():
+    """The folder of the CMake package for C++ programs, where this package was installed from a wheel."""
+    import pathlib
+    return str(pathlib.Path(__file__).resolve().parent / "cmake")

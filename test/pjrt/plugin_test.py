@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Unmodified JAX on the plugin: arithmetic, donation, budgets, errors, callbacks, random bits, threads, interrupts."""
+import gc
 import os
 import re
 import signal
@@ -195,7 +196,53 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(float(jax.jit(lambda a: a * 2)(1.0)), 2.0)
 
 
+    def test_callbacks_of_every_kind_that_raise(self):
+        def bad(*_):
+            raise ValueError("boom")
+        shape = jax.ShapeDtypeStruct((), np.float32)
+        def ordered(a):
+            jax.experimental.io_callback(bad, None, a, ordered=True)
+            return a
+        def printed(a):
+            jax.debug.callback(bad, a)
+            return a
+        def in_a_loop(a):
+            return jax.lax.fori_loop(0, 3, lambda i, c: c + jax.pure_callback(bad, shape, c), a)
+        def in_a_branch(a):
+            return jax.lax.cond(a > 0, lambda b: jax.pure_callback(bad, shape, b), lambda b: b, a)
+        for f in (ordered, printed, in_a_loop, in_a_branch):
+            with self.subTest(f.__name__), self.assertRaisesRegex(Exception, "boom"):
+                jax.block_until_ready(jax.jit(f)(1.0))
+                jax.effects_barrier()
+            self.assertEqual(float(jax.jit(lambda a: a * 2)(1.0)), 2.0)
+
+    def test_a_callback_with_the_wrong_shape(self):
+        f = jax.jit(lambda a: jax.pure_callback(lambda v: np.zeros(3, np.float32), jax.ShapeDtypeStruct((), np.float32), a))
+        with self.assertRaisesRegex(Exception, "Incorrect output shape"):
+            jax.block_until_ready(f(1.0))
+
+
+def resident_bytes():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
+
+
 class Robustness(unittest.TestCase):
+    def test_many_programs_leave_nothing(self):
+        count = int(os.environ.get("ULLAGE_MANY_PROGRAMS", "200"))
+        x = jnp.ones((64, 64))
+        warm = None
+        for i in range(count):
+            f = jax.jit(lambda a, k=float(i): jnp.sum(jnp.sin(a @ a) * k))
+            f(x)
+            if i % 50 == 49:
+                del f
+                jax.clear_caches()
+                gc.collect()
+                if i == 99:
+                    warm = resident_bytes()
+        self.assertLess(resident_bytes() - warm, 24 << 20)
+
     def test_many_threads(self):
         f = jax.jit(lambda a, n: jnp.sum(jnp.tanh(a @ a)) + n)
         x = np.random.default_rng(3).normal(size=(128, 128)).astype(np.float32)
