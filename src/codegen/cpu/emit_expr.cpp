@@ -302,6 +302,24 @@ Value* ExprEmitter::load_lanes(Value* address, llvm::Type* element, int64_t lane
     return e_.b.CreateShuffleVector(e_.b.CreateAlignedLoad(type, address, align),
                                     e_.b.CreateAlignedLoad(type, second, align), lanes);
   }
+  if (!offsets && mask && lane_stride == 2 && e_.host.level == IsaLevel::avx2 &&
+      element->getScalarSizeInBits() >= 32) {
+    // The elements between are never read: they may not exist.
+    Value* halves[2];
+    std::vector<int> lanes;
+    for (int lane = 0; lane < e_.lanes; ++lane) lanes.push_back(2 * lane);
+    Value* none = llvm::ConstantInt::getFalse(mask->getType());
+    for (int half : {0, 1}) {
+      std::vector<int> active;
+      for (int lane = 0; lane < e_.lanes; ++lane)
+        active.push_back(lane % 2 == 0 ? half * e_.lanes / 2 + lane / 2 : e_.lanes);
+      Value* at = e_.b.CreateGEP(element, address, e_.i64(half * e_.lanes));
+      halves[half] =
+          e_.b.CreateMaskedLoad(type, at, align, e_.b.CreateShuffleVector(mask, none, active),
+                                llvm::Constant::getNullValue(type));
+    }
+    return e_.b.CreateShuffleVector(halves[0], halves[1], lanes);
+  }
   if (!offsets && !mask && !has_gather(e_.host, element)) {
     Value* result = llvm::PoisonValue::get(type);
     for (int lane = 0; lane < e_.lanes; ++lane) {
@@ -469,6 +487,42 @@ void ExprEmitter::store(int output, Value* held, DType dtype, int u) {
   }
   if (!stored->getType()->isVectorTy()) stored = e_.splat(stored);
   store_lanes(address, stored, lane_stride, offsets, mask_);
+}
+
+bool ExprEmitter::takes_turns(int output) const {
+  size_t k = static_cast<size_t>(output), dim = static_cast<size_t>(loops_.vector_dim);
+  if (loops_.vector_dim < 0 || !outputs_ || k + 1 >= outputs_->size()) return false;
+  const KernelOutput &a = (*outputs_)[k], &b = (*outputs_)[k + 1];
+  if (a.result < 0 || a.result != b.result) return false;
+  const std::vector<int64_t>& c = a.store.affine.coefficients;
+  for (const Access::Dynamic& dynamic : a.store.dynamic)
+    if (is_vector_node(dynamic.node)) return false;
+  return dim < c.size() && c[dim] == 2 && c == b.store.affine.coefficients &&
+         a.store.affine.constant + 1 == b.store.affine.constant &&
+         a.store.dynamic == b.store.dynamic;
+}
+
+void ExprEmitter::store_turns(int output, Value* first, Value* second, DType dtype, int u) {
+  const Access& access = (*outputs_)[static_cast<size_t>(output)].store;
+  llvm::Type* element = e_.memory_type(dtype);
+  int64_t lane_stride = 0;
+  Value* offsets = nullptr;
+  Value* address = block_address(access, store_places_[static_cast<size_t>(output)].base, element,
+                                 u, lane_stride, offsets);
+  auto vector = [&](Value* held) {
+    Value* stored = to_memory(e_, held, dtype);
+    return stored->getType()->isVectorTy() ? stored : e_.splat(stored);
+  };
+  auto half = [&](Value* a, Value* b, int number) {
+    std::vector<int> lanes;
+    for (int i = 0; i < e_.lanes; ++i)
+      lanes.push_back(number * e_.lanes / 2 + i / 2 + (i % 2) * e_.lanes);
+    return e_.b.CreateShuffleVector(a, b, lanes);
+  };
+  Value *a = vector(first), *b = vector(second);
+  for (int number : {0, 1})
+    store_lanes(e_.b.CreateGEP(element, address, e_.i64(number * e_.lanes)), half(a, b, number), 1,
+                nullptr, mask_ ? half(mask_, mask_, number) : nullptr);
 }
 
 Value* ExprEmitter::load_output(int output, DType dtype, int u) {

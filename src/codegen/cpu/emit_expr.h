@@ -49,6 +49,10 @@ class ExprEmitter {
   llvm::Value* value(int32_t node, int u);
   llvm::Value* vector_value(int32_t node, int u);
   void store(int output, llvm::Value* held, DType dtype, int u);
+  // Whether output k and the next one take turns in memory along the vector dimension, as the parts
+  // of complex numbers do; then both are stored at once.
+  bool takes_turns(int output) const;
+  void store_turns(int output, llvm::Value* first, llvm::Value* second, DType dtype, int u);
   // The stored element at output k's address, as held.
   llvm::Value* load_output(int output, DType dtype, int u);
   // The part of output k's offset that comes from dynamic terms and from the dimensions in `dims`,

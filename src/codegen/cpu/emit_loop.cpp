@@ -161,9 +161,15 @@ class LoopEmitter {
 
   void store(int unroll, Value* mask) {
     for (int u = 0; u < unroll; ++u)
-      for (size_t k = 0; k < nest_.outputs.size(); ++k) {
-        int32_t node = nest_.outputs[k].node;
-        values_->store(static_cast<int>(k), values_->value(node, u), dtype_of(node), u);
+      for (int k = 0; k < static_cast<int>(nest_.outputs.size()); ++k) {
+        int32_t node = nest_.outputs[static_cast<size_t>(k)].node;
+        if (values_->takes_turns(k)) {
+          int32_t next = nest_.outputs[static_cast<size_t>(k) + 1].node;
+          values_->store_turns(k++, values_->value(node, u), values_->value(next, u),
+                               dtype_of(node), u);
+        } else {
+          values_->store(k, values_->value(node, u), dtype_of(node), u);
+        }
       }
     if (!evaluates()) return;
     Value* base = side_address();

@@ -54,6 +54,8 @@ int best_vector_dim(const LoopNest& nest, const std::vector<int>& dims) {
         score += weight;
       else if (c == 0)
         score += weight * 0.5;
+      else if (c == 2)  // every other element of two vectors
+        score += weight * 0.3;
     };
     for (const ExprNode& node : nest.expr.nodes)
       if (node.kind == ExprNode::Kind::load) {

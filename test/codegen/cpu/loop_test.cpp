@@ -148,6 +148,40 @@ TEST_P(Loops, GuardedReversedAndStrided) {
   }
 }
 
+// The parts of complex numbers take turns in memory, and guarded ones are read two apart.
+TEST_P(Loops, PartsTakeTurns) {
+  for (DType dtype : {DType::f32, DType::f64})
+    for (int64_t n : {1, 16, 37, 200}) {
+      ExprBuilder b;
+      int32_t inside = b.in_range({0, {1}}, 1, n);
+      int32_t real = b.load(dtype, 0, {{-2, {2}}, {}}, inside);
+      int32_t imaginary = b.load(dtype, 0, {{-1, {2}}, {}}, inside);
+      KernelOutput first{b.op(OpKind::add, dtype, real, real), {{2, {2}}, {}}, 0};
+      KernelOutput second{imaginary, {{3, {2}}, {}}, 0};
+      Graph g;
+      size_t k = g.add(loop({n}, b.expr, {first, second}), {dtype}, {dtype});
+      g.compile(GetParam());
+      auto check = [&](auto zero) {
+        using T = decltype(zero);
+        std::vector<T> in(static_cast<size_t>(2 * n - 2)),
+            out(static_cast<size_t>(2 * n + 6), T(99));
+        std::iota(in.begin(), in.end(), T(1));
+        Bytes a = bytes_of(in), r = bytes_of(out);
+        g.run(k, {a.data(), r.data()});
+        std::vector<T> got = values_of<T>(r);
+        for (int64_t i = 0; i < 2 * n + 6; ++i) {
+          int64_t at = i - 4;  // of the elements shifted by one number
+          T want = i < 2 || i >= 2 * n + 2 ? T(99)
+                   : i < 4                 ? T(0)
+                   : i % 2 == 0            ? 2 * in[static_cast<size_t>(at)]
+                                           : in[static_cast<size_t>(at)];
+          ASSERT_EQ(got[static_cast<size_t>(i)], want) << n << ", " << i;
+        }
+      };
+      dtype == DType::f32 ? check(0.0f) : check(0.0);
+    }
+}
+
 // Guards that are the same for a whole row: rows outside must not be read at all (they would be far
 // outside the buffer).
 TEST_P(Loops, RowsOutsideAreNotRead) {
