@@ -143,6 +143,7 @@ class Merger {
         }
       }
     }
+    drop_unread();
     compact();
   }
 
@@ -165,6 +166,24 @@ class Merger {
         if (std::find(p.outputs.begin(), p.outputs.end(), input) != p.outputs.end()) return false;
     }
     return true;
+  }
+
+  // What only the kernel read that it is now made in need not be stored.
+  void drop_unread() {
+    std::unordered_set<ValueId> read(graph_.outputs.begin(), graph_.outputs.end());
+    for (size_t k = 0; k < graph_.kernels.size(); ++k)
+      if (alive_[k]) read.insert(graph_.kernels[k].inputs.begin(), graph_.kernels[k].inputs.end());
+    for (size_t k = 0; k < graph_.kernels.size(); ++k) {
+      Kernel& kernel = graph_.kernels[k];
+      if (!alive_[k] || !is_plain_loop(kernel)) continue;
+      std::vector<KernelOutput>& stores = kernel.get<LoopKernel>()->outputs;
+      for (size_t o = kernel.outputs.size(); o-- > 0 && kernel.outputs.size() > 1;) {
+        if (read.contains(kernel.outputs[o])) continue;
+        graph_.values[static_cast<size_t>(kernel.outputs[o])].producer = -1;
+        kernel.outputs.erase(kernel.outputs.begin() + static_cast<int64_t>(o));
+        stores.erase(stores.begin() + static_cast<int64_t>(o));
+      }
+    }
   }
 
   void compact() {

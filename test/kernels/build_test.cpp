@@ -77,6 +77,17 @@ TEST(BuildKernels, SeveralOutputsInOnePass) {
   EXPECT_EQ(program->graph.kernels[0].outputs.size(), 2u);
 }
 
+TEST(BuildKernels, WhatOnlyTheSamePassReadsIsNotStored) {
+  // Too many operations for one expression, though one kernel runs them all.
+  std::string chain = "func.func public @main(%v0: tensor<64x64xf32>) -> tensor<64x64xf32> {\n";
+  for (int i = 0; i < 300; ++i)
+    chain += "  %v" + std::to_string(i + 1) + " = stablehlo.exponential %v" + std::to_string(i) +
+             " : tensor<64x64xf32>\n";
+  auto program = small_program(chain + "  return %v300 : tensor<64x64xf32>\n}");
+  ASSERT_EQ(program->graph.kernels.size(), 1u);
+  EXPECT_EQ(program->graph.kernels[0].outputs.size(), 1u);
+}
+
 TEST(BuildKernels, RandomBitsAreNeverStored) {
   auto program = small_program(R"(
     func.func public @main(%k: tensor<ui64>, %x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> (tensor<f32>, tensor<f32>) {
