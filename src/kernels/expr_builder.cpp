@@ -224,6 +224,8 @@ std::optional<int32_t> ExprBuilder::eval(Value* value, const IndexVector& index,
 
 std::optional<int32_t> ExprBuilder::eval_op(Op* op, Value* value, const IndexVector& index,
                                             int32_t guard, int32_t frame) {
+  // Nothing is read of a value without elements.
+  if (value->type.num_elements() == 0) return integer(real_part(value->type.dtype), 0);
   switch (op->kind) {
     case OpKind::constant: {
       const Literal& literal = op->as<ConstantAttributes>().value;
@@ -524,8 +526,7 @@ std::optional<int32_t> ExprBuilder::eval_update(Op* op, const IndexVector& index
   std::optional<int32_t> updated = eval(op->operand(1), inner, both(guard, inside), frame);
   std::optional<int32_t> before = eval(op->operand(0), index, guard, frame);
   if (!updated || !before) return {};
-  return op_node(OpKind::select, real_part(op->result()->type.dtype),
-                 {inside, *updated, *before});
+  return op_node(OpKind::select, real_part(op->result()->type.dtype), {inside, *updated, *before});
 }
 
 std::optional<int32_t> ExprBuilder::eval_gather(Op* op, const IndexVector& index, int32_t guard,

@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(s, crashed);
 
   GeneratorCounts counts;
-  std::map<std::string, int64_t> refusals;
+  std::map<std::string, std::vector<uint64_t>> refusals;  // seeds by what is said
   int64_t fine = 0, refused = 0, wrong = 0, exact = 0, results = 0;
   auto begin = std::chrono::steady_clock::now();
   auto elapsed = [&] {
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     Verdict verdict = check(*program.module, program.inputs, program.results, options);
     for (const Bounded& result : program.results) exact += result.exact(), ++results;
     if (verdict.kind == Verdict::Kind::fine) ++fine;
-    if (verdict.kind == Verdict::Kind::refused) ++refused, ++refusals[verdict.what];
+    if (verdict.kind == Verdict::Kind::refused) ++refused, refusals[verdict.what].push_back(seed);
     if (verdict.kind != Verdict::Kind::wrong) continue;
     ++wrong;
     fmt::print("seed {}: {}\n", seed, verdict.what);
@@ -120,7 +120,8 @@ int main(int argc, char** argv) {
   fmt::print("operations:");
   for (const auto& [name, n] : counts.made) fmt::print(" {} {}", name, n);
   fmt::print("\n{} kinds\n", counts.made.size());
-  for (const auto& [what, n] : refusals) fmt::print("refused {} times: {}\n", n, what);
+  for (const auto& [what, seeds] : refusals)
+    fmt::print("refused {} times, first seed {}: {}\n", seeds.size(), seeds[0], what);
   for (const auto& [what, n] : counts.refused)
     if (n * 20 > done) fmt::print("taken back {} times: {}\n", n, what);
   return wrong == 0 ? 0 : 1;
