@@ -41,6 +41,7 @@ DEFAULTS = re.compile(
     r"|precision_config = \[#stablehlo<precision DEFAULT>(?:, #stablehlo<precision DEFAULT>)*\]"
     r"|(?:base_dilations|window_dilations|window_strides|lhs_dilation|rhs_dilation) = array<i64: 1(?:, 1)*>"
     r"|window_reversal = array<i1: false(?:, false)*>|padding = dense<0> : tensor<\d+x2xi64>"
+    r"|(?:arg|res)_attrs = \[{}(?:, {})*\]"
     r'|stablehlo\.mesh = {[^\[]*\[[^\]]*\][^}]*}|sym_visibility = "public"'
 )
 
