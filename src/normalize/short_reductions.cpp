@@ -1,9 +1,12 @@
 // Reductions over a few elements become a chain of elementwise operations on slices, which fuse
 // into whatever reads them, so that neither their operand nor their result needs memory. The chain
 // goes in the order of the elements, from the initial value; narrow floats are summed in f32, as in
-// the reductions that remain.
+// the reductions that remain. Products that contract one element, outer products and scaled rows,
+// become multiplications.
+#include <algorithm>
 #include <array>
 
+#include "normalize/op_maker.h"
 #include "normalize/rewrite.h"
 #include "ops/combiner.h"
 
@@ -93,16 +96,69 @@ class Unroller {
   Op* reduce_;
 };
 
+// A product without a sum: of floats, into a type that holds theirs.
+bool contracts_one_element(const Op& dot) {
+  if (dot.kind != OpKind::dot_general || dot.as<DotAttributes>().algorithm) return false;
+  const Type &lhs = dot.operand(0)->type, &rhs = dot.operand(1)->type, &out = dot.result()->type;
+  for (const Type* type : {&lhs, &rhs, &out})
+    if (!type->is_static() || type->quantized ||
+        (type->dtype != DType::f32 && type->dtype != DType::f64 && type->dtype != DType::bf16 &&
+         type->dtype != DType::f16))
+      return false;
+  if (lhs.dtype != rhs.dtype || (lhs.dtype != out.dtype && bit_width(out.dtype) < 32)) return false;
+  for (int64_t d : dot.as<DotAttributes>().lhs_contracting)
+    if (lhs.shape[static_cast<size_t>(d)] != 1) return false;
+  return out.num_elements() > 0;
+}
+
+// Zero is added as the sum would have been begun from it: it makes positive zeros of negative ones.
+void multiply_instead(Function& function, Op* dot) {
+  const auto attributes = dot->as<DotAttributes>();
+  const Type out = dot->result()->type;
+  OpMaker make(function, dot);
+  DType dtype = out.dtype == DType::f64 ? DType::f64 : DType::f32;
+  auto spread = [&](Value* value, const Dims& batching, const Dims& contracting, size_t first) {
+    std::vector<int64_t> kept;
+    Dims dims(batching.size());
+    for (size_t d = 0; d < batching.size(); ++d) dims[d] = static_cast<int64_t>(d);
+    Dims order = batching;
+    for (int64_t d = 0; d < value->type.rank(); ++d) {
+      auto among = [d](const Dims& list) {
+        return std::find(list.begin(), list.end(), d) != list.end();
+      };
+      if (among(batching) || among(contracting)) continue;
+      order.push_back(d);
+      dims.push_back(static_cast<int64_t>(first++));
+    }
+    for (int64_t d : order) kept.push_back(value->type.shape[static_cast<size_t>(d)]);
+    order.insert(order.end(), contracting.begin(), contracting.end());
+    value = make.reshape(make.transpose(value, order), kept);
+    return make.broadcast(make.convert(value, dtype), out.shape, dims);
+  };
+  size_t batches = attributes.lhs_batching.size();
+  size_t rows = static_cast<size_t>(dot->operand(0)->type.rank()) - batches -
+                attributes.lhs_contracting.size();
+  Value* lhs =
+      spread(dot->operand(0), attributes.lhs_batching, attributes.lhs_contracting, batches);
+  Value* rhs =
+      spread(dot->operand(1), attributes.rhs_batching, attributes.rhs_contracting, batches + rows);
+  Value* product = make.same(OpKind::multiply, {lhs, rhs});
+  Value* sum = make.same(OpKind::add, {product, make.splat(product->type, 0)});
+  make.replace_with({make.convert(sum, out.dtype)});
+}
+
 }  // namespace
 
 Status unroll_short_reductions(Module& module, const NormalizeOptions& options) {
   for (const auto& function : module.functions) {
     if (options.leaves(*function)) continue;
-    std::vector<Op*> reductions;
+    std::vector<Op*> reductions, products;
     walk(function->body(), [&](Op* op) {
       if (is_short(*op)) reductions.push_back(op);
+      if (contracts_one_element(*op)) products.push_back(op);
     });
     for (Op* op : reductions) Unroller(*function, op).run();
+    for (Op* op : products) multiply_instead(*function, op);
   }
   return Ok{};
 }
