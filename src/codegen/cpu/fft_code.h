@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/fft_plan.h"
+
 namespace ullage {
 
 // One step of a transform of `n` elements that are `lanes` apart: radix `factor`, after steps that
@@ -19,7 +21,9 @@ struct FftStep {
   int64_t rest = 1;         // elements left per factor after this step
   int64_t stride = 1;       // product of the factors before
   std::vector<T> twiddles;  // (factor - 1) rows of `rest` real parts, then as many imaginary ones
-  std::vector<T> roots;     // of unity of order `factor`: real parts, then imaginary ones
+  // Of unity of order `factor`: real parts, then imaginary ones. For the factors without code of
+  // their own only, which are odd.
+  std::vector<double> roots;
 };
 
 template <typename T>

@@ -171,32 +171,81 @@ void step(const FftStep<T>& step, int64_t lanes, const T* xr, const T* xi, T* yr
   }
 }
 
-// Any factor, by its definition.
-template <typename T>
-void any_step(const FftStep<T>& step, int64_t lanes, const T* __restrict xr, const T* __restrict xi,
-              T* __restrict yr, T* __restrict yi) {
-  const int64_t rest = step.rest, stride = step.stride * lanes, factor = step.factor;
-  const T* wr = step.twiddles.data();
-  const T* wi = wr + (factor - 1) * rest;
-  const T* cr = step.roots.data();
-  const T* ci = cr + factor;
-  for (int64_t p = 0; p < rest; ++p)
-    for (int64_t j = 0; j < factor; ++j) {
-      T c = j == 0 ? T(1) : wr[(j - 1) * rest + p], s = j == 0 ? T(0) : wi[(j - 1) * rest + p];
-      T* __restrict to_r = yr + stride * (factor * p + j);
-      T* __restrict to_i = yi + stride * (factor * p + j);
-      for (int64_t q = 0; q < stride; ++q) {
-        T re = 0, im = 0;
-        for (int64_t k = 0; k < factor; ++k) {
-          T x = xr[stride * (p + rest * k) + q], y = xi[stride * (p + rest * k) + q];
-          T a = cr[j * k % factor], b = ci[j * k % factor];
-          re += x * a - y * b;
-          im += x * b + y * a;
-        }
-        to_r[q] = re * c - im * s;
-        to_i[q] = re * s + im * c;
-      }
+// A butterfly of any odd factor, twiddles included, for as many neighbours as E holds. Elements k
+// and factor - k share their cosines and have opposite sines: with their sums and differences, each
+// sum of products serves two results. In double precision, D, so that factors as great as 61 round
+// once.
+template <typename E, typename D, typename T>
+inline void odd_butterfly(const FftStep<T>& step, int64_t stride, int64_t p, const T* xr,
+                          const T* xi, T* yr, T* yi) {
+  const int64_t rest = step.rest, factor = step.factor, half = factor / 2;
+  const auto wide = [](E x) -> D {
+    if constexpr (std::is_same_v<E, D>)
+      return x;
+    else if constexpr (std::is_arithmetic_v<E>)
+      return static_cast<D>(x);
+    else
+      return __builtin_convertvector(x, D);
+  };
+  const auto put = [](T* to, D x) {
+    if constexpr (std::is_same_v<E, D>)
+      store(to, x);
+    else if constexpr (std::is_arithmetic_v<E>)
+      *to = static_cast<E>(x);
+    else
+      store(to, __builtin_convertvector(x, E));
+  };
+  D sum_r[kMaxFftFactor / 2], sum_i[kMaxFftFactor / 2];
+  D difference_r[kMaxFftFactor / 2], difference_i[kMaxFftFactor / 2];
+  const D first_r = wide(load<E>(xr + stride * p)), first_i = wide(load<E>(xi + stride * p));
+  D total_r = first_r, total_i = first_i;
+  for (int64_t k = 1; k <= half; ++k) {
+    const int64_t at = stride * (p + rest * k), mirrored = stride * (p + rest * (factor - k));
+    const D ar = wide(load<E>(xr + at)), ai = wide(load<E>(xi + at));
+    const D br = wide(load<E>(xr + mirrored)), bi = wide(load<E>(xi + mirrored));
+    sum_r[k - 1] = ar + br, sum_i[k - 1] = ai + bi;
+    difference_r[k - 1] = ar - br, difference_i[k - 1] = ai - bi;
+    total_r += sum_r[k - 1], total_i += sum_i[k - 1];
+  }
+  put(yr + stride * factor * p, total_r);
+  put(yi + stride * factor * p, total_i);
+  const double *cosines = step.roots.data(), *sines = cosines + factor;
+  const T *wr = step.twiddles.data(), *wi = wr + (factor - 1) * rest;
+  for (int64_t j = 1; j <= half; ++j) {
+    D even_r = first_r, even_i = first_i, odd_r = difference_r[0] * sines[j],
+      odd_i = difference_i[0] * sines[j];
+    even_r += sum_r[0] * cosines[j], even_i += sum_i[0] * cosines[j];
+    int64_t root = j;
+    for (int64_t k = 1; k < half; ++k) {
+      root += j;
+      if (root >= factor) root -= factor;
+      const double c = cosines[root], s = sines[root];
+      even_r += sum_r[k] * c, even_i += sum_i[k] * c;
+      odd_r += difference_r[k] * s, odd_i += difference_i[k] * s;
     }
+    const auto finish = [&](int64_t row, D re, D im) {
+      const double c = wr[(row - 1) * rest + p], s = wi[(row - 1) * rest + p];
+      put(yr + stride * (factor * p + row), re * c - im * s);
+      put(yi + stride * (factor * p + row), re * s + im * c);
+    };
+    finish(j, even_r - odd_i, even_i + odd_r);
+    finish(factor - j, even_r + odd_i, even_i - odd_r);
+  }
+}
+
+template <typename T>
+void odd_step(const FftStep<T>& step, int64_t lanes, const T* xr, const T* xi, T* yr, T* yi) {
+  constexpr int64_t width = kFftVectorBytes / static_cast<int64_t>(sizeof(double));
+  using D = typename VectorOf<double, kFftVectorBytes>::Type;
+  using E = typename VectorOf<T, static_cast<int>(width * sizeof(T))>::Type;
+  const int64_t stride = step.stride * lanes;
+  for (int64_t p = 0; p < step.rest; ++p) {
+    int64_t q = 0;
+    for (; q + width <= stride; q += width)
+      odd_butterfly<E, D>(step, stride, p, xr + q, xi + q, yr + q, yi + q);
+    for (; q < stride; ++q)
+      odd_butterfly<T, double>(step, stride, p, xr + q, xi + q, yr + q, yi + q);
+  }
 }
 
 template <typename T>
@@ -220,7 +269,7 @@ FftPlanes<T> transform(const FftTransform<T>& plan, int64_t lanes, FftPlanes<T> 
         step<8>(s, lanes, data.re, data.im, other.re, other.im);
         break;
       default:
-        any_step(s, lanes, data.re, data.im, other.re, other.im);
+        odd_step(s, lanes, data.re, data.im, other.re, other.im);
         break;
     }
     FftPlanes<T> swap = data;

@@ -60,7 +60,7 @@ FftTransform<T> make_transform(int64_t length) {
     step.roots.resize(2 * static_cast<size_t>(factor));
     for (int64_t j = 0; j < factor; ++j)
       std::tie(step.roots[static_cast<size_t>(j)], step.roots[static_cast<size_t>(factor + j)]) =
-          root<T>(j, factor);
+          root<double>(j, factor);
     left = step.rest;
     stride *= factor;
     out.steps.push_back(std::move(step));

@@ -41,6 +41,21 @@ TEST(Fft, Lengths) {
       for (DType complex : {DType::c64, DType::c128}) check_fft(kind, complex, {3, n}, 1);
 }
 
+TEST(Fft, OddFactorsRoundOnce) {
+  for (int64_t n : {7, 17, 31, 61}) {
+    const std::string type = "tensor<21x" + std::to_string(n) + "xcomplex<f32>>";
+    const std::string text = "func.func public @main(%a: " + type + ") -> " + type +
+                             " {\n  %0 = stablehlo.fft %a, type = FFT, length = [" +
+                             std::to_string(n) + "] : (" + type + ") -> " + type +
+                             "\n  return %0 : " + type + "\n}\n";
+    Tensor input = random_tensor(DType::c64, {21, n}, 5);
+    std::vector<double> want = parts(interpreted(text, {input})[0]);
+    std::vector<double> got = parts(compiled(text, {input})[0]);
+    for (size_t i = 0; i < want.size(); ++i)
+      ASSERT_NEAR(got[i], want[i], 0x1p-23 * std::fabs(want[i])) << n << ", element " << i;
+  }
+}
+
 TEST(Fft, ManyShortLines) {
   for (const char* kind : {"FFT", "IFFT", "RFFT", "IRFFT"})
     for (int64_t n : {9, 20, 64}) check_fft(kind, DType::c64, {37, n}, 1);
