@@ -66,6 +66,7 @@ Status unroll_short_reductions(Module& module, const NormalizeOptions& options);
 Status choose_by_results(Module& module, const NormalizeOptions& options);
 Status contract_multiply_add(Module& module, const NormalizeOptions& options);
 Status move_updates_into_loops(Module& module, const NormalizeOptions& options);
+Status add_slices_in_place(Module& module, const NormalizeOptions& options);
 Status simplify_updates(Module& module, const NormalizeOptions& options);
 Status remove_dead(Module& module, const NormalizeOptions& options);
 

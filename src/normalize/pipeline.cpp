@@ -14,6 +14,7 @@ const std::vector<NormalizePass>& normalize_passes() {
       {"expand-random", expand_random},
       {"capture-invariants", capture_invariants},
       {"simplify-updates", simplify_updates},
+      {"add-slices-in-place", add_slices_in_place},
       {"move-updates-into-loops", move_updates_into_loops},
       {"update-stacks-in-place", update_stacks_in_place},
       {"thin-stacks", thin_stacks},

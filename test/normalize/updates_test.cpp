@@ -130,5 +130,57 @@ TEST(Updates, ChoiceOfASliceIsMadeInPlace) {
   expect_in_place(kKept, OpKind::dynamic_update_slice);
 }
 
+// Slices at 1, 2 and 3. Products with 0 are zeros of both signs, which all three have in common at
+// 3 and 4 only.
+std::string sum_of_slices(const std::string& scale, const std::string& type) {
+  std::string text = R"(
+    func.func public @main(%at: tensor<3xi32>, %a: tensor<4xT>, %b: tensor<3xT>, %c: tensor<4xT>) -> tensor<64xT> {
+      %zero = stablehlo.constant dense<Z> : tensor<64xT>
+      %s4 = stablehlo.constant dense<S> : tensor<4xT>
+      %s3 = stablehlo.constant dense<S> : tensor<3xT>
+      %0 = stablehlo.slice %at [0:1] : (tensor<3xi32>) -> tensor<1xi32>
+      %1 = stablehlo.slice %at [1:2] : (tensor<3xi32>) -> tensor<1xi32>
+      %2 = stablehlo.slice %at [2:3] : (tensor<3xi32>) -> tensor<1xi32>
+      %i = stablehlo.reshape %0 : (tensor<1xi32>) -> tensor<i32>
+      %j = stablehlo.reshape %1 : (tensor<1xi32>) -> tensor<i32>
+      %k = stablehlo.reshape %2 : (tensor<1xi32>) -> tensor<i32>
+      %as = stablehlo.multiply %a, %s4 : tensor<4xT>
+      %bs = stablehlo.multiply %b, %s3 : tensor<3xT>
+      %cs = stablehlo.multiply %c, %s4 : tensor<4xT>
+      %x = stablehlo.dynamic_update_slice %zero, %as, %i : (tensor<64xT>, tensor<4xT>, tensor<i32>) -> tensor<64xT>
+      %y = stablehlo.dynamic_update_slice %zero, %bs, %j : (tensor<64xT>, tensor<3xT>, tensor<i32>) -> tensor<64xT>
+      %z = stablehlo.dynamic_update_slice %zero, %cs, %k : (tensor<64xT>, tensor<4xT>, tensor<i32>) -> tensor<64xT>
+      %xy = stablehlo.add %x, %y : tensor<64xT>
+      %xyz = stablehlo.add %z, %xy : tensor<64xT>
+      return %xyz : tensor<64xT>
+    })";
+  auto replace = [&](const std::string& word, const std::string& by) {
+    for (size_t at; (at = text.find(word)) != std::string::npos;) text.replace(at, word.size(), by);
+  };
+  replace("xT", "x" + type);
+  replace("<Z>", type == "f32" ? "<0.0>" : "<0>");
+  replace("<S>", "<" + scale + ">");
+  return text;
+}
+
+TEST(Updates, SlicesAreAddedInPlace) {
+  for (const char* scale : {"1.0", "0.0", "-0.0"}) {
+    auto module = normalized(sum_of_slices(scale, "f32"));
+    EXPECT_EQ(count(*module, OpKind::dynamic_update_slice), 5) << scale;
+    for (Op* op : module->entry()->body()) {
+      if (op->kind == OpKind::add || op->kind == OpKind::fused_multiply_add) {
+        EXPECT_LT(op->result()->type.num_elements(), 64) << scale;
+      }
+    }
+  }
+  EXPECT_EQ(count(*normalized(sum_of_slices("1", "i32")), OpKind::dynamic_update_slice), 3);
+}
+
+TEST(Updates, SlicesThatAreMostOfAnArrayAreAddedAsTheyStand) {
+  std::string text = sum_of_slices("1.0", "f32");
+  for (size_t at; (at = text.find("64x")) != std::string::npos;) text.replace(at, 3, "16x");
+  EXPECT_EQ(count(*normalized(text), OpKind::dynamic_slice), 0);
+}
+
 }  // namespace
 }  // namespace ullage
