@@ -101,20 +101,48 @@ class Arithmetic {
   Number multiply(Number a, Number b) const {
     return {sub(mul(a.re, b.re), mul(a.im, b.im)), add(mul(a.re, b.im), mul(a.im, b.re))};
   }
-  // By Smith's method: the larger part of the divisor is divided by.
-  Number divide(Number a, Number b) const {
+  // By Smith's method: the larger part of the divisor is divided by. In f64 nothing of single
+  // precision leaves the range; of double precision, both are scaled so that sums of parts stay
+  // inside it (M. Baudin and R. Smith, "A robust complex division in Scilab", 2012).
+  Number divide(Number a, Number b, bool scaled) const {
+    int32_t unscale = -1;
+    if (scaled) {
+      int32_t size = larger_part(b);
+      int32_t small_divisor =
+          both(compare(CompareDirection::lt, size, constant(0x1p-900)),
+               compare(CompareDirection::lt, larger_part(a), constant(0x1p900)));
+      int32_t scale = choose(compare(CompareDirection::gt, size, constant(0x1p1021)),
+                             constant(0.25), choose(small_divisor, constant(0x1p120), constant(1)));
+      int32_t huge = compare(CompareDirection::gt, larger_part(a), constant(0x1p1021));
+      int32_t down = choose(huge, constant(0.25), constant(1));
+      unscale = choose(huge, constant(4), constant(1));
+      b = {mul(b.re, scale), mul(b.im, scale)};
+      a = {mul(mul(a.re, down), scale), mul(mul(a.im, down), scale)};
+    }
     int32_t real_larger =
         compare(CompareDirection::ge, op(OpKind::abs, b.re), op(OpKind::abs, b.im));
     int32_t large = choose(real_larger, b.re, b.im), small = choose(real_larger, b.im, b.re);
     int32_t ratio = div(small, large);
     int32_t scale = add(large, mul(small, ratio));
-    int32_t x = choose(real_larger, add(a.re, mul(a.im, ratio)), add(mul(a.re, ratio), a.im));
-    int32_t y = choose(real_larger, sub(a.im, mul(a.re, ratio)), sub(mul(a.im, ratio), a.re));
+    // Times the ratio, which may be too small to hold.
+    int32_t no_ratio = both(compare(CompareDirection::eq, ratio, constant(0)),
+                            compare(CompareDirection::ne, small, constant(0)));
+    auto by_ratio = [&](int32_t x) {
+      return scaled ? choose(no_ratio, mul(div(x, large), small), mul(x, ratio)) : mul(x, ratio);
+    };
+    int32_t re_part = by_ratio(a.re), im_part = by_ratio(a.im);
+    int32_t x = choose(real_larger, add(a.re, im_part), add(re_part, a.im));
+    int32_t y = choose(real_larger, sub(a.im, re_part), sub(im_part, a.re));
     // By zero, of its real part's sign.
     int32_t zero = both(compare(CompareDirection::eq, b.re, constant(0)),
                         compare(CompareDirection::eq, b.im, constant(0)));
-    return {div(choose(zero, a.re, x), choose(zero, b.re, scale)),
-            div(choose(zero, a.im, y), choose(zero, b.re, scale))};
+    Number quotient = {div(choose(zero, a.re, x), choose(zero, b.re, scale)),
+                       div(choose(zero, a.im, y), choose(zero, b.re, scale))};
+    if (scaled) quotient = {mul(quotient.re, unscale), mul(quotient.im, unscale)};
+    return quotient;
+  }
+  int32_t larger_part(Number z) const {
+    return op(OpKind::maximum, op(OpKind::abs, z.re), op(OpKind::abs, z.im));
   }
   Number exponential(Number z) const {
     int32_t size = op(OpKind::exponential, z.re);
@@ -262,22 +290,25 @@ std::optional<int32_t> ExprBuilder::eval_complex(Op* op, const IndexVector& inde
                          re, im);
     }
     case OpKind::maximum:
-    case OpKind::minimum: {  // in the order of the real parts, then of the imaginary ones
+    case OpKind::minimum: {
+      // In the order of the real parts, then of the imaginary ones; the first of two that are not
+      // ordered.
       CompareDirection direction =
-          op->kind == OpKind::maximum ? CompareDirection::gt : CompareDirection::lt;
+          op->kind == OpKind::maximum ? CompareDirection::lt : CompareDirection::gt;
       int32_t first =
           single.choose(single.compare(CompareDirection::eq, z[0].re, z[1].re), z[0].im, z[0].re);
       int32_t second =
           single.choose(single.compare(CompareDirection::eq, z[0].re, z[1].re), z[1].im, z[1].re);
-      int32_t takes = single.compare(direction, first, second);
-      return single.choose(takes, wanted == 0 ? z[0].re : z[0].im, wanted == 0 ? z[1].re : z[1].im);
+      int32_t yields = single.compare(direction, first, second);
+      return single.choose(yields, wanted == 0 ? z[1].re : z[1].im,
+                           wanted == 0 ? z[0].re : z[0].im);
     }
     case OpKind::multiply:
       return pick(single, single.multiply(z[0], z[1]));
     case OpKind::chlo_square:
       return pick(single, single.multiply(z[0], z[0]));
     case OpKind::divide:
-      return pick(single, wide.divide(widened(z[0]), widened(z[1])));
+      return pick(single, wide.divide(widened(z[0]), widened(z[1]), narrow == DType::f64));
     case OpKind::abs:
       return single.to(wide.modulus(widened(z[0])));
     case OpKind::sign: {

@@ -105,6 +105,11 @@ llvm::Constant* emit_constant(Emit& e, const ExprNode& node);
 
 // Floats of 4, 6 and 8 bits: between the stored byte and f32, rounding to nearest.
 bool is_small_float(DType dtype);
+struct FloatLayout {
+  int exponent_bits, mantissa_bits;
+  bool ieee;  // with denormals, infinities and NaNs as IEEE 754 has them
+};
+FloatLayout float_layout(DType dtype);
 llvm::Value* encode_small_float(Emit& e, llvm::Value* value, DType dtype);
 llvm::Value* decode_small_float(Emit& e, llvm::Value* stored, DType dtype);
 

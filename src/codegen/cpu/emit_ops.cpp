@@ -208,20 +208,35 @@ static Value* integer_operation(Emit& e, OpKind op, DType type, Value* x, Value*
   }
 }
 
-// Keeps `exponent_bits` and `mantissa_bits` of an IEEE value, rounding to nearest even.
-static Value* reduce_precision(Emit& e, const ReducePrecisionAttributes& to, Value* x) {
-  int width = static_cast<int>(x->getType()->getScalarSizeInBits());
-  int mantissa = width == 64 ? 52 : 23, exponent = width == 64 ? 11 : 8;
-  Value* bits = e.bits_of(x);
+// An element's bits in memory, as integers.
+static Value* bits_in_memory(Emit& e, DType dtype, Value* x) {
+  Value* stored = to_memory(e, x, dtype);
+  return stored->getType()->isFPOrFPVectorTy() ? e.bits_of(stored) : stored;
+}
+static Value* of_bits_in_memory(Emit& e, DType dtype, Value* bits) {
+  if (dtype == DType::f32 || dtype == DType::f64)
+    return e.as_real(bits, dtype == DType::f64 ? e.b.getDoubleTy() : e.b.getFloatTy());
+  return from_memory(e, bits, dtype);
+}
+
+// Keeps `exponent_bits` and `mantissa_bits` of a value, rounding to nearest even and flushing what
+// the narrower exponent cannot hold: of the bits in memory, so that denormals of the element's own
+// type lose only what they have too much. Types that are no IEEE formats are reduced as f32.
+static Value* reduce_precision(Emit& e, DType dtype, const ReducePrecisionAttributes& to,
+                               Value* x) {
+  const FloatLayout own = float_layout(dtype);
+  const FloatLayout layout = own.ieee ? own : float_layout(DType::f32);
+  const int mantissa = layout.mantissa_bits, exponent = layout.exponent_bits;
+  Value* bits = own.ieee ? bits_in_memory(e, dtype, x) : e.bits_of(x);
   Value* original_nan = e.b.CreateFCmpUNO(x, x);
-  int64_t sign_mask = width == 64 ? INT64_MIN : -(int64_t{1} << 31);
+  const int64_t sign_mask = INT64_MIN >> (63 - mantissa - exponent);
   if (to.mantissa_bits < mantissa) {
     int64_t drop = mantissa - to.mantissa_bits;
     Value* last = e.b.CreateAnd(e.b.CreateLShr(bits, e.integer(bits, drop)), e.integer(bits, 1));
     Value* bias = e.b.CreateAdd(last, e.integer(bits, (int64_t{1} << (drop - 1)) - 1));
     bits = e.b.CreateAnd(e.b.CreateAdd(bits, bias), e.integer(bits, -(int64_t{1} << drop)));
   }
-  if (to.exponent_bits < exponent) {
+  if (to.exponent_bits < own.exponent_bits) {
     int64_t bias = (int64_t{1} << (exponent - 1)) - 1;
     int64_t reduced_bias = (int64_t{1} << (to.exponent_bits - 1)) - 1;
     Value* field = e.integer(bits, ((int64_t{1} << exponent) - 1) << mantissa);
@@ -234,28 +249,22 @@ static Value* reduce_precision(Emit& e, const ReducePrecisionAttributes& to, Val
     bits = e.b.CreateSelect(overflow, e.b.CreateOr(sign, field), bits);
     bits = e.b.CreateSelect(underflow, sign, bits);
   }
-  Value* result = e.as_real(bits, x->getType()->getScalarType());
+  Value* result = of_bits_in_memory(e, own.ieee ? dtype : DType::f32, bits);
   return e.b.CreateSelect(original_nan, to.mantissa_bits > 0 ? x : e.b.CreateFAdd(x, x), result);
 }
 
 // The neighbour of x toward y: one step of its bits in memory.
 static Value* next_after(Emit& e, DType dtype, Value* x, Value* y) {
-  auto in_memory = [&](Value* value) {
-    Value* stored = to_memory(e, value, dtype);
-    return stored->getType()->isFPOrFPVectorTy() ? e.bits_of(stored) : stored;
-  };
-  Value* bits = in_memory(x);
+  Value* bits = bits_in_memory(e, dtype, x);
   Value* zero = e.real(x, 0);
   int64_t sign = INT64_MIN >> (64 - bit_width(dtype));
-  Value* from_zero =
-      e.b.CreateOr(e.b.CreateAnd(in_memory(y), e.integer(bits, sign)), e.integer(bits, 1));
+  Value* from_zero = e.b.CreateOr(e.b.CreateAnd(bits_in_memory(e, dtype, y), e.integer(bits, sign)),
+                                  e.integer(bits, 1));
   Value* away = e.b.CreateICmpEQ(e.b.CreateFCmpOGT(y, x), e.b.CreateFCmpOGT(x, zero));
   Value* moved = e.b.CreateSelect(away, e.b.CreateAdd(bits, e.integer(bits, 1)),
                                   e.b.CreateSub(bits, e.integer(bits, 1)));
   moved = e.b.CreateSelect(e.b.CreateFCmpOEQ(x, zero), from_zero, moved);
-  Value* result = dtype == DType::f32 || dtype == DType::f64
-                      ? e.as_real(moved, x->getType()->getScalarType())
-                      : from_memory(e, moved, dtype);
+  Value* result = of_bits_in_memory(e, dtype, moved);
   result = e.b.CreateSelect(e.b.CreateFCmpOEQ(x, y), y, result);
   return e.b.CreateSelect(e.b.CreateFCmpUNO(x, y), e.b.CreateFAdd(x, y), result);
 }
@@ -315,7 +324,7 @@ static Value* float_operation(Emit& e, const ExprNode& node, Value* x, Value* y)
     case OpKind::chlo_next_after:
       return next_after(e, node.dtype, x, y);
     case OpKind::reduce_precision:
-      return reduce_precision(e, node.precision, x);
+      return reduce_precision(e, node.dtype, node.precision, x);
     default:
       return nullptr;
   }

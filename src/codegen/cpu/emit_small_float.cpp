@@ -100,6 +100,23 @@ Value* encode_exponent(Emit& e, Value* value) {
 
 }  // namespace
 
+FloatLayout float_layout(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return {11, 52, true};
+    case DType::f32:
+      return {8, 23, true};
+    case DType::bf16:
+      return {8, 7, true};
+    case DType::f16:
+      return {5, 10, true};
+    default: {
+      Format own = format(dtype);
+      return {own.exponent_bits, own.mantissa_bits, own.special == Special::ieee};
+    }
+  }
+}
+
 bool is_small_float(DType dtype) {
   return is_float(dtype) && storage_bytes(dtype) == 1;
 }

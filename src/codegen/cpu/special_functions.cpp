@@ -102,6 +102,12 @@ double zeta(double s, double q) {
   }
   if (std::isinf(q)) return 0;
   double sum = 0;
+  if (q < -64) {
+    // The terms at negative numbers, mirrored, are those between two positive ones.
+    double rest = q - std::floor(q);
+    double mirrored = zeta(s, 1 - rest) - zeta(s, 1 - q);
+    return (std::fmod(s, 2) == 0 ? mirrored : -mirrored) + zeta(s, rest);
+  }
   for (; q < 0; q += 1) sum += std::pow(q, -s);
   for (int k = 0; k < 12; ++k, q += 1) {
     double term = std::pow(q, -s);
@@ -109,7 +115,7 @@ double zeta(double s, double q) {
     if (std::fabs(term) < std::fabs(sum) * 1e-18) return sum;
   }
   double power = std::pow(q, -s);
-  sum += power * q / (s - 1) + power / 2;
+  sum += std::pow(q, 1 - s) / (s - 1) + power / 2;  // the first may be there without the second
   double factor = s * power / q;
   double order = s;
   for (double coefficient : kCoefficients) {

@@ -66,6 +66,25 @@ TEST(Complex, BinaryOperations) {
   }
 }
 
+// Parts near the ends of the range, whose squares, sums or quotients are outside it.
+TEST(Complex, DivisionAtTheEdgesOfTheRange) {
+  const double cases[][4] = {
+      {1.7e308, 1.7e308, 1.7e308, 1.7e308}, {1e308, -1.5e308, 2, 2},  {1, 2, 1.7e308, -1.6e308},
+      {3e-310, 1e-310, 2e-310, 5e-310},     {1, 1e308, 1e300, 1e-10}, {0, 1e307, 1e-305, 0},
+      {1e-300, 2e-300, 1e-305, 3e-306},     {1e10, 1e308, 1e-5, 0}};
+  for (const auto& numbers : cases) {
+    Tensor x(Type::tensor(DType::c128, {1})), y = x;
+    std::memcpy(x.mutable_data(), numbers, 16);
+    std::memcpy(y.mutable_data(), numbers + 2, 16);
+    compare(R"(
+      func.func public @main(%x: tensor<1xcomplex<f64>>, %y: tensor<1xcomplex<f64>>) -> tensor<1xcomplex<f64>> {
+        %r = stablehlo.divide %x, %y : tensor<1xcomplex<f64>>
+        return %r : tensor<1xcomplex<f64>>
+      })",
+            {x, y}, 1e-14);
+  }
+}
+
 TEST(Complex, SpecialValues) {
   for (std::string op : {"add", "subtract"})
     compare(fmt::format(R"(

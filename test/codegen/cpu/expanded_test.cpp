@@ -192,6 +192,49 @@ func.func @main(%x: tensor<300xTYPE>, %n: tensor<300xTYPE>) -> (tensor<300xTYPE>
   }
 }
 
+// Every code of formats that have denormals, NaNs and infinities of their own.
+TEST(Expanded, ReducePrecisionOfNarrowFloats) {
+  for (auto [format, word, count] : {std::tuple{"f16", "ui16", "65536"},
+                                     {"bf16", "ui16", "65536"},
+                                     {"f8E5M2", "ui8", "256"},
+                                     {"f8E4M3", "ui8", "256"},
+                                     {"f8E3M4", "ui8", "256"}})
+    for (auto [exponent, mantissa] : {std::pair{"5", "7"}, {"5", "1"}, {"3", "2"}, {"2", "10"}}) {
+      std::string text = R"(
+func.func @main() -> tensor<COUNTxui16> {
+  %codes = stablehlo.iota dim = 0 : tensor<COUNTxWORD>
+  %x = stablehlo.bitcast_convert %codes : (tensor<COUNTxWORD>) -> tensor<COUNTxFORMAT>
+  %r = stablehlo.reduce_precision %x, format = eEXPONENTmMANTISSA : tensor<COUNTxFORMAT>
+  %nan = stablehlo.compare NE, %r, %r : (tensor<COUNTxFORMAT>, tensor<COUNTxFORMAT>) -> tensor<COUNTxi1>
+  %bits = stablehlo.bitcast_convert %r : (tensor<COUNTxFORMAT>) -> tensor<COUNTxWORD>
+  %zero = stablehlo.constant dense<0> : tensor<COUNTxWORD>
+  %numbers = stablehlo.select %nan, %zero, %bits : tensor<COUNTxi1>, tensor<COUNTxWORD>
+  %wide = stablehlo.convert %numbers : (tensor<COUNTxWORD>) -> tensor<COUNTxui16>
+  return %wide : tensor<COUNTxui16>
+})";
+      for (auto [name, value] : {std::pair{"COUNT", count},
+                                 {"WORD", word},
+                                 {"FORMAT", format},
+                                 {"EXPONENT", exponent},
+                                 {"MANTISSA", mantissa}})
+        for (size_t at; (at = text.find(name)) != std::string::npos;)
+          text.replace(at, std::strlen(name), value);
+      compare(text, {});
+    }
+}
+
+TEST(Expanded, ZetaFarFromOne) {
+  const double cases[][2] = {{2, 1e300},  {1.5, 1e200}, {2, -1000.25}, {3, -1000.25},
+                             {2, -64.75}, {4, 1e-70},   {700, 0.5},    {1.001, 3}};
+  for (auto [s, q] : cases)
+    compare(R"(
+func.func @main(%s: tensor<f64>, %q: tensor<f64>) -> tensor<f64> {
+  %r = chlo.zeta %s, %q : tensor<f64>, tensor<f64> -> tensor<f64>
+  return %r : tensor<f64>
+})",
+            {Tensor::scalar<double>(DType::f64, s), Tensor::scalar<double>(DType::f64, q)}, 1e-13);
+}
+
 // The values that approx_max_k may return for certain are the exact ones.
 TEST(Expanded, ApproximateTopKIsExact) {
   std::unique_ptr<Module> module = read_program(R"(
