@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+#include <unordered_map>
 
 #include "kernels/expr.h"
 #include "kernels/expr_builder.h"
@@ -357,6 +359,7 @@ class Analyzer {
     std::unordered_set<Op*>
         tainted;  // depends on the product through something outside the epilogue
     std::vector<Op*> members;
+    std::unordered_map<Value*, Dims> orders = {{result, long_dims(*result)}};
     size_t best = 0;
     Value* best_value = result;
     int misses = 0;
@@ -370,10 +373,14 @@ class Analyzer {
         ++misses;
         continue;
       }
-      if (!reads_cluster || reads_tainted || !can_join(op, root, cluster)) {
+      std::optional<Dims> order;
+      if (reads_cluster && !reads_tainted && can_join(op, root, cluster))
+        order = order_of(*op, orders);
+      if (!order) {
         tainted.insert(op);
         continue;
       }
+      orders[op->result()] = std::move(*order);
       misses = 0;
       cluster.insert(op);
       members.push_back(op);
@@ -391,6 +398,39 @@ class Analyzer {
     result_.stored.insert(best_value);
     result_.epilogue_of[best_value] = result;
     make_leaf(best_value);
+  }
+
+  static Dims long_dims(const Value& value) {
+    Dims out;
+    for (size_t d = 0; d < value.type.shape.size(); ++d)
+      if (value.type.shape[d] != 1) out.push_back(static_cast<int64_t>(d));
+    return out;
+  }
+
+  // The product's dimensions (of extent above 1) in the order in which the operation's result has
+  // them; none if it reads the product in two orders. An epilogue has one element of the product,
+  // so x * y less its own transpose is none.
+  static std::optional<Dims> order_of(const Op& op,
+                                      const std::unordered_map<Value*, Dims>& orders) {
+    const Dims* read = nullptr;
+    for (Value* operand : op.operands()) {
+      auto it = orders.find(operand);
+      if (it == orders.end()) continue;
+      if (read && *read != it->second) return {};
+      read = &it->second;
+    }
+    if (!read) return {};
+    if (op.kind != OpKind::transpose) return *read;
+    const std::vector<int64_t>& shape = op.operand(0)->type.shape;
+    Dims rank(shape.size(), -1);  // among the operand's long dimensions
+    int64_t next = 0;
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (shape[d] != 1) rank[d] = next++;
+    Dims out;
+    for (int64_t d : op.as<DimsAttributes>().dims)
+      if (int64_t at = rank[static_cast<size_t>(d)]; at >= 0)
+        out.push_back((*read)[static_cast<size_t>(at)]);
+    return out;
   }
 
   // A product that sums over the rows of both operands, as weight gradients do. It is what the

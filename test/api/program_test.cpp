@@ -59,6 +59,33 @@ TEST(ProgramApi, SameBitsInsideABudget) {
   EXPECT_EQ(tight.run(arguments)[0].bytes, program.run(arguments)[0].bytes);
 }
 
+// An element of the result needs two elements of the product.
+TEST(ProgramApi, AProductLessItsTranspose) {
+  Program program = Program::compile(R"(
+func.func public @main(%x: tensor<2x5x5xf32>, %y: tensor<2x5x5xf32>) -> tensor<2x5x5xf32> {
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x5x5xf32>, tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %1 = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %2 = stablehlo.negate %1 : tensor<2x5x5xf32>
+  %3 = stablehlo.add %0, %2 : tensor<2x5x5xf32>
+  return %3 : tensor<2x5x5xf32>
+})");
+  std::vector<Array> arguments = {filled({2, 5, 5}, 0), filled({2, 5, 5}, 0)};
+  float x[50], y[50], got[50];
+  for (int i = 0; i < 50; ++i) x[i] = static_cast<float>(i % 7), y[i] = static_cast<float>(i % 11);
+  std::memcpy(arguments[0].bytes.data(), x, sizeof x);
+  std::memcpy(arguments[1].bytes.data(), y, sizeof y);
+  std::memcpy(got, program.run(arguments)[0].bytes.data(), sizeof got);
+  auto product = [&](int b, int i, int j) {
+    float sum = 0;
+    for (int k = 0; k < 5; ++k) sum += x[b * 25 + i * 5 + k] * y[b * 25 + k * 5 + j];
+    return sum;
+  };
+  for (int b = 0; b < 2; ++b)
+    for (int i = 0; i < 5; ++i)
+      for (int j = 0; j < 5; ++j)
+        EXPECT_EQ(got[b * 25 + i * 5 + j], product(b, i, j) - product(b, j, i));
+}
+
 TEST(ProgramApi, MistakesAreThrown) {
   EXPECT_THROW(Program::compile("func.func"), ProgramError);
   Program program = Program::compile(kText);
