@@ -17,11 +17,6 @@ namespace ullage {
 
 namespace {
 
-bool is_positive_zero(const Value* value) {
-  std::optional<double> number = splat_number(value);
-  return number && *number == 0 && !std::signbit(*number);
-}
-
 // x of maximum(x, 0), or null.
 Value* rectified(const Value* value) {
   const Op* op = value->op();
@@ -60,10 +55,6 @@ Scaled scaled(const Value* value) {
   return {};
 }
 
-bool keeps_subnormals(DType dtype) {
-  return dtype == DType::f64 || dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
-}
-
 class Chooser {
  public:
   Chooser(Function& function, Region& region) : function_(function), region_(region) {}
@@ -73,7 +64,7 @@ class Chooser {
       for (size_t i = 0; i < op->num_regions(); ++i) Chooser(function_, op->nested(i)).run();
       if (op->kind != OpKind::select || !is_positive_zero(op->operand(2)) ||
           op->operand(0)->type.rank() != op->operand(1)->type.rank() ||
-          !keeps_subnormals(op->result()->type.dtype))
+          !is_ieee_float(op->result()->type.dtype))
         continue;
       remember(op);
       rewrite(op);

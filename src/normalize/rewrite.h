@@ -24,6 +24,10 @@ void simplify_function(const Module& module, Function& function, const Normalize
 
 // The real number that all elements of a value are, if it is a constant like that or spreads one.
 std::optional<double> splat_number(const Value* value);
+bool is_positive_zero(const Value* value);
+
+// Floats with signed zeros, subnormal numbers and infinities; narrower ones may lack them.
+bool is_ieee_float(DType dtype);
 
 // Erases pure operations without users, and loops, conditionals and calls whose bodies have no
 // effect.

@@ -101,11 +101,10 @@ bool contracts_one_element(const Op& dot) {
   if (dot.kind != OpKind::dot_general || dot.as<DotAttributes>().algorithm) return false;
   const Type &lhs = dot.operand(0)->type, &rhs = dot.operand(1)->type, &out = dot.result()->type;
   for (const Type* type : {&lhs, &rhs, &out})
-    if (!type->is_static() || type->quantized ||
-        (type->dtype != DType::f32 && type->dtype != DType::f64 && type->dtype != DType::bf16 &&
-         type->dtype != DType::f16))
-      return false;
-  if (lhs.dtype != rhs.dtype || (lhs.dtype != out.dtype && bit_width(out.dtype) < 32)) return false;
+    if (!type->is_static() || type->quantized || !is_ieee_float(type->dtype)) return false;
+  if (lhs.dtype != rhs.dtype ||
+      (lhs.dtype != out.dtype && bit_width(lhs.dtype) >= bit_width(out.dtype)))
+    return false;
   for (int64_t d : dot.as<DotAttributes>().lhs_contracting)
     if (lhs.shape[static_cast<size_t>(d)] != 1) return false;
   return out.num_elements() > 0;

@@ -1,6 +1,7 @@
 // Local rewrites that change no value, capped folding of constants, and dead code.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -26,6 +27,15 @@ std::optional<double> splat_number(const Value* value) {
                                literal->element(0) + storage_bytes(literal->type.dtype));
   return Tensor::from(Literal::make(Type::tensor(literal->type.dtype, {}), std::move(bytes), true))
       .real_at(0);
+}
+
+bool is_positive_zero(const Value* value) {
+  std::optional<double> number = splat_number(value);
+  return number && *number == 0 && !std::signbit(*number);
+}
+
+bool is_ieee_float(DType dtype) {
+  return dtype == DType::f64 || dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
 }
 
 namespace {

@@ -8,7 +8,6 @@
 // some do not. Elements that the smaller of the first two slices does not cover begin as +0, the
 // others as -0; at the end those others that another slice left out gain +0.
 #include <algorithm>
-#include <cmath>
 
 #include "normalize/op_maker.h"
 #include "normalize/rewrite.h"
@@ -16,16 +15,6 @@
 namespace ullage {
 
 namespace {
-
-bool is_positive_zero(const Value* value) {
-  std::optional<double> number = splat_number(value);
-  return number && *number == 0 && !std::signbit(*number);
-}
-
-// Narrower formats may lack -0.
-bool has_signed_zero(DType dtype) {
-  return dtype == DType::f64 || dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
-}
 
 // An update of zeros that only `reader` reads.
 bool is_part(const Value* value, const Op& reader) {
@@ -177,7 +166,7 @@ Status add_slices_in_place(Module& module, const NormalizeOptions& options) {
     walk(function->body(), [&](Op* op) {
       if (op->kind != OpKind::add) return;
       const Type& type = op->result()->type;
-      if (!type.is_tensor() || !(has_signed_zero(type.dtype) || is_int(type.dtype))) return;
+      if (!type.is_tensor() || !(is_ieee_float(type.dtype) || is_int(type.dtype))) return;
       const Use* use = op->result()->first_use();
       bool goes_on = use && op->result()->has_one_use() && use->owner->kind == OpKind::add &&
                      use->owner->region() == op->region();

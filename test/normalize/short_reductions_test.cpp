@@ -34,5 +34,16 @@ TEST(ShortReductions, OtherProductsStay) {
   EXPECT_EQ(count(*module, OpKind::dot_general), 1);
 }
 
+TEST(ShortReductions, NotIntoANarrowerType) {
+  auto module = normalized(R"(
+    func.func public @main(%a: tensor<4xf32>, %b: tensor<6xf32>) -> tensor<4x6xf32> {
+      %x = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xf64>
+      %y = stablehlo.convert %b : (tensor<6xf32>) -> tensor<6xf64>
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [] x [] : (tensor<4xf64>, tensor<6xf64>) -> tensor<4x6xf32>
+      return %0 : tensor<4x6xf32>
+    })");
+  EXPECT_EQ(count(*module, OpKind::dot_general), 1);
+}
+
 }  // namespace
 }  // namespace ullage

@@ -472,13 +472,18 @@ void ExprEmitter::store_lanes(Value* address, Value* value, int64_t lane_stride,
   }
 }
 
+Value* ExprEmitter::output_address(int output, llvm::Type* element, int u, int64_t& lane_stride,
+                                   Value*& offsets) {
+  size_t k = static_cast<size_t>(output);
+  return block_address((*outputs_)[k].store, store_places_[k].base, element, u, lane_stride,
+                       offsets);
+}
+
 void ExprEmitter::store(int output, Value* held, DType dtype, int u) {
-  const Access& access = (*outputs_)[static_cast<size_t>(output)].store;
   llvm::Type* element = e_.memory_type(dtype);
   int64_t lane_stride = 0;
   Value* offsets = nullptr;
-  Value* address = block_address(access, store_places_[static_cast<size_t>(output)].base, element,
-                                 u, lane_stride, offsets);
+  Value* address = output_address(output, element, u, lane_stride, offsets);
   Value* stored = to_memory(e_, held, dtype);
   if (loops_.vector_dim < 0 || (lane_stride == 0 && !offsets)) {
     if (stored->getType()->isVectorTy()) stored = e_.b.CreateExtractElement(stored, uint64_t{0});
@@ -503,12 +508,10 @@ bool ExprEmitter::takes_turns(int output) const {
 }
 
 void ExprEmitter::store_turns(int output, Value* first, Value* second, DType dtype, int u) {
-  const Access& access = (*outputs_)[static_cast<size_t>(output)].store;
   llvm::Type* element = e_.memory_type(dtype);
   int64_t lane_stride = 0;
   Value* offsets = nullptr;
-  Value* address = block_address(access, store_places_[static_cast<size_t>(output)].base, element,
-                                 u, lane_stride, offsets);
+  Value* address = output_address(output, element, u, lane_stride, offsets);
   auto vector = [&](Value* held) {
     Value* stored = to_memory(e_, held, dtype);
     return stored->getType()->isVectorTy() ? stored : e_.splat(stored);
@@ -526,12 +529,10 @@ void ExprEmitter::store_turns(int output, Value* first, Value* second, DType dty
 }
 
 Value* ExprEmitter::load_output(int output, DType dtype, int u) {
-  const Access& access = (*outputs_)[static_cast<size_t>(output)].store;
   llvm::Type* element = e_.memory_type(dtype);
   int64_t lane_stride = 0;
   Value* offsets = nullptr;
-  Value* address = block_address(access, store_places_[static_cast<size_t>(output)].base, element,
-                                 u, lane_stride, offsets);
+  Value* address = output_address(output, element, u, lane_stride, offsets);
   if (loops_.vector_dim < 0 || (lane_stride == 0 && !offsets))
     return from_memory(e_, e_.b.CreateLoad(element, address), dtype);
   return from_memory(e_, load_lanes(address, element, lane_stride, offsets, mask_), dtype);

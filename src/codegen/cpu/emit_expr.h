@@ -88,6 +88,9 @@ class ExprEmitter {
   // offsets per lane.
   llvm::Value* block_address(const Access& access, llvm::Value* base, llvm::Type* element, int u,
                              int64_t& lane_stride, llvm::Value*& offsets);
+  // The same for the place of output k.
+  llvm::Value* output_address(int output, llvm::Type* element, int u, int64_t& lane_stride,
+                              llvm::Value*& offsets);
   llvm::Value* emit_node(int32_t node, int u);
   llvm::Value* emit_load(int32_t node, int u);
   llvm::Value* emit_scalar_load(int32_t node);
