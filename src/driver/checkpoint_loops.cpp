@@ -172,22 +172,27 @@ struct Division {
   int64_t stored = 0;             // trips
 };
 
-// The division of least memory in which about `quarters` of four trips are in chunks; nothing if
-// the stacks as they are take not much more.
-std::optional<Division> divide(const Pair& pair, int quarters) {
+// The division of least memory in which about `eighths` of eight trips are in chunks; nothing if
+// the stacks as they are take not much more. Backward through a reversed pair the stacks of stored
+// trips are read before those of a chunk are made, so the two share their space.
+std::optional<Division> divide(const Pair& pair, int eighths) {
   int64_t state = 0, residual = 0;
   for (size_t s : pair.state) state += bytes(pair.forward->operand(s));
   for (const Residual& r : pair.residuals) residual += bytes(r.write->operand(1));
-  int64_t most = std::max<int64_t>(1, pair.trips * quarters / 4);
-  std::optional<Division> best;
-  int64_t least = 0;
-  for (int64_t c = 1; c <= most; ++c) {
+  int64_t stacks = residual * pair.trips;
+  int64_t most = std::max<int64_t>(1, pair.trips * eighths / 8);
+  auto total = [&](const Division& one) {
+    int64_t slices = pair.reversed ? std::max(one.chunk, one.stored) : one.chunk + one.stored;
+    return state * one.chunks + residual * slices;
+  };
+  // Chunks of one trip need no state made again, which is worth some space.
+  Division best{1, most, pair.trips - most};
+  int64_t least = total(best) - (eighths < 8 ? stacks / 16 : 0);
+  for (int64_t c = 2; c <= most; ++c) {
     Division one{c, most / c, pair.trips - most / c * c};
-    int64_t total = state * one.chunks + residual * (one.chunk + one.stored);
-    if (!best || total < least) best = one, least = total;
+    if (total(one) < least) best = one, least = total(one);
   }
-  double stacks = static_cast<double>(residual) * static_cast<double>(pair.trips);
-  if (static_cast<double>(least) > kWorthwhile * stacks) return {};
+  if (static_cast<double>(total(best)) > kWorthwhile * static_cast<double>(stacks)) return {};
   return best;
 }
 
@@ -500,7 +505,7 @@ class Chunker {
 
 }  // namespace
 
-std::unique_ptr<Module> checkpoint_loops(const Module& module, int quarters) {
+std::unique_ptr<Module> checkpoint_loops(const Module& module, int eighths) {
   std::unique_ptr<Module> copy = copy_module(module);
   bool changed = false;
   for (const auto& function : copy->functions) {
@@ -517,7 +522,7 @@ std::unique_ptr<Module> checkpoint_loops(const Module& module, int quarters) {
     for (auto [depth, loop] : loops) {
       if (gone.contains(loop)) continue;
       std::optional<Pair> pair = PairFinder(loop).run();
-      std::optional<Division> division = pair ? divide(*pair, quarters) : std::nullopt;
+      std::optional<Division> division = pair ? divide(*pair, eighths) : std::nullopt;
       if (!division) continue;
       gone.insert(pair->backward);
       Chunker(*function, std::move(*pair), *division).run();

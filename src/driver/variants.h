@@ -16,20 +16,24 @@ std::unique_ptr<Module> merge_recomputation(const Module& module);
 
 // The program in which loops that stack what a later loop reads keep their state every so many
 // trips instead, and the later loop makes what it reads again from there, that many trips at a time
-// (checkpointing of Griewank and Walther, at one level). This is done to about `quarters` of four
+// (checkpointing of Griewank and Walther, at one level). This is done to about `eighths` of eight
 // trips, the rest keep their stacks. Null if no loop is like that or memory would hardly shrink.
-std::unique_ptr<Module> checkpoint_loops(const Module& module, int quarters);
+std::unique_ptr<Module> checkpoint_loops(const Module& module, int eighths);
 
 // All of them, by the names under which they can be disabled.
 struct ProgramForm {
   std::string_view name;
   std::unique_ptr<Module> (*make)(const Module& module);
 };
+template <int eighths>
+std::unique_ptr<Module> checkpoint_eighths(const Module& module) {
+  return checkpoint_loops(module, eighths);
+}
 inline constexpr ProgramForm kProgramForms[] = {
-    {"merge-recomputation", merge_recomputation},
-    {"checkpoint-loops", [](const Module& module) { return checkpoint_loops(module, 1); }},
-    {"checkpoint-loops", [](const Module& module) { return checkpoint_loops(module, 2); }},
-    {"checkpoint-loops", [](const Module& module) { return checkpoint_loops(module, 3); }},
-    {"checkpoint-loops", [](const Module& module) { return checkpoint_loops(module, 4); }}};
+    {"merge-recomputation", merge_recomputation}, {"checkpoint-loops", checkpoint_eighths<1>},
+    {"checkpoint-loops", checkpoint_eighths<2>},  {"checkpoint-loops", checkpoint_eighths<3>},
+    {"checkpoint-loops", checkpoint_eighths<4>},  {"checkpoint-loops", checkpoint_eighths<5>},
+    {"checkpoint-loops", checkpoint_eighths<6>},  {"checkpoint-loops", checkpoint_eighths<7>},
+    {"checkpoint-loops", checkpoint_eighths<8>}};
 
 }  // namespace ullage

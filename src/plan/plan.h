@@ -108,8 +108,8 @@ struct Plan {
   std::vector<int32_t>
       constants;  // buffers of main graph's and nested graphs' constants, with values in PlanBuffer
   // Buffers with memory of their own (arguments, constants, results), if the plan was asked for
-  // that: they come first, one after another up to `separate_bytes`. Others may lie inside one while
-  // it is not yet, or no longer, needed.
+  // that: they come first, one after another up to `separate_bytes`. Others may lie inside one
+  // while it is not yet, or no longer, needed.
   std::vector<int32_t> separate;
   int64_t separate_bytes = 0;
   int64_t arena_bytes = 0;

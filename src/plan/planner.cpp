@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "plan/search.h"
 #include "support/size.h"
@@ -35,40 +36,63 @@ ScheduledGraph& Planner::base(size_t form) {
   return *base;
 }
 
+std::vector<size_t> Planner::promising(int64_t budget) {
+  std::vector<size_t> order(forms_.size());
+  std::iota(order.begin(), order.end(), 0);
+  auto seconds = [&](size_t form) {
+    const Profile& profile = base(form).profile;
+    return profile.peak <= budget ? profile.seconds : std::numeric_limits<double>::infinity();
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return seconds(a) < seconds(b); });
+  return order;
+}
+
 // Moves are chosen greedily, so that aiming at less may find a faster plan, or one at all. It is
 // tried with the form and the pieces that served best at the whole budget.
 std::optional<Plan> Planner::search(const PlanOptions& options, int64_t budget, int64_t& steps) {
   std::optional<Plan> best;
-  std::pair<size_t, const PieceRange*> best_way;
-  for (int64_t eighths = 8; eighths >= kLeastEighths; --eighths) {
-    int64_t within = budget - (budget - lower_bound_) / 8 * (8 - eighths);
-    std::optional<std::pair<size_t, const PieceRange*>> only;
-    if (best) only = best_way;
-    for (size_t form = 0; form < forms_.size(); ++form)
-      for (const PieceRange& pieces : kPieceRanges) {
-        std::pair<size_t, const PieceRange*> way(form, &pieces);
-        if (only && way != *only) continue;
-        std::optional<Plan> one = fit(options, within, form, pieces, steps);
-        if (!one || (best && one->predicted_seconds >= best->predicted_seconds)) continue;
-        best = std::move(one);
-        best_way = way;
-      }
+  size_t best_form = 0;
+  SearchGoal goal;
+  PieceRange best_pieces;
+  auto attempt = [&](size_t form, const PieceRange& pieces) {
+    if (base(form).profile.seconds >= goal.seconds) return;
+    goal.pieces = pieces;
+    std::optional<Plan> one = fit(options, form, goal, steps);
+    if (!one || one->predicted_seconds >= goal.seconds) return;
+    goal.seconds = one->predicted_seconds;
+    best = std::move(one);
+    best_form = form;
+    best_pieces = pieces;
+  };
+  goal.bytes = budget;
+  for (size_t form : promising(budget))
+    for (const PieceRange& pieces : kPieceRanges) attempt(form, pieces);
+  for (int64_t eighths = 7; eighths >= kLeastEighths; --eighths) {
+    goal.bytes = budget - (budget - lower_bound_) / 8 * (8 - eighths);
+    if (best) {
+      attempt(best_form, best_pieces);
+      continue;
+    }
+    for (size_t form : promising(goal.bytes))
+      for (const PieceRange& pieces : kPieceRanges) attempt(form, pieces);
   }
   return best;
 }
 
-std::optional<Plan> Planner::fit(const PlanOptions& options, int64_t budget, size_t form,
-                                 const PieceRange& pieces, int64_t& steps) {
+std::optional<Plan> Planner::fit(const PlanOptions& options, size_t form, const SearchGoal& goal,
+                                 int64_t& steps) {
   ScheduledGraph work = base(form);
-  int64_t target = budget;
+  SearchGoal aim = goal;
   // Packing may need a little more than what is alive: aim lower by that much and try again.
   for (int round = 0; round < 4; ++round) {
-    bool fits = fit_schedule(work, target, target_, options, pieces, steps);
+    bool fits = fit_schedule(work, aim, target_, options, steps);
+    if (work.profile.seconds >= goal.seconds) return {};
     Plan plan = lay_out_form(work, form, options);
     if (!floor_plan_ || plan.arena_bytes < floor_plan_->arena_bytes) floor_plan_ = plan;
-    if (plan.arena_bytes <= budget) return plan;
+    if (plan.arena_bytes <= goal.bytes) return plan;
     if (!fits) return {};
-    target -= std::max<int64_t>(plan.arena_bytes - budget, 64);
+    aim.bytes -= std::max<int64_t>(plan.arena_bytes - goal.bytes, 64);
   }
   return {};
 }
@@ -103,7 +127,7 @@ void Planner::search_floor(const PlanOptions& options) {
     int64_t before = floor_plan_->arena_bytes;
     int64_t steps = options.step_limit / 4;
     for (size_t form = 0; form < forms_.size() && floor_plan_->arena_bytes > target; ++form)
-      fit(options, target, form, kFinest, steps);
+      fit(options, form, {.bytes = target, .pieces = kFinest}, steps);
     if (floor_plan_->arena_bytes > target) impossible = target;
     if (floor_plan_->arena_bytes == before && before - impossible < before / 256) break;
   }
@@ -166,7 +190,7 @@ PlanOutcome Planner::plan(const PlanOptions& options) {
   if (!floor_searched_) {
     for (size_t form = 0; form < forms_.size(); ++form) {
       steps = options.step_limit;
-      fit(options, 0, form, kFinest, steps);
+      fit(options, form, {.bytes = 0, .pieces = kFinest}, steps);
     }
     search_floor(options);
     floor_searched_ = true;

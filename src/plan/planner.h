@@ -62,7 +62,7 @@ struct PlanOutcome {
   Refusal refusal;  // when there is no plan
 };
 
-struct PieceRange;
+struct SearchGoal;
 
 // Another form of the same program: the same results by other operations.
 struct ProgramVariant {
@@ -87,9 +87,11 @@ class Planner {
   ScheduledGraph& base(size_t form);
   // The fastest plan found within the budget, of all forms, or nothing.
   std::optional<Plan> search(const PlanOptions& options, int64_t budget, int64_t& steps);
-  // A plan within the budget from one form, or nothing. Stops when `steps` runs out.
-  std::optional<Plan> fit(const PlanOptions& options, int64_t budget, size_t form,
-                          const PieceRange& pieces, int64_t& steps);
+  // A plan from one form that meets the goal, or nothing. Stops when `steps` runs out.
+  std::optional<Plan> fit(const PlanOptions& options, size_t form, const SearchGoal& goal,
+                          int64_t& steps);
+  // The forms, those first that fit without a move, the fastest of them first.
+  std::vector<size_t> promising(int64_t budget);
   Plan lay_out_form(const ScheduledGraph& work, size_t form, const PlanOptions& options);
   void search_floor(const PlanOptions& options);
 

@@ -58,20 +58,21 @@ struct Move {
 class Search {
  public:
   Search(ScheduledGraph& work, const Target& target, const PlanOptions& options,
-         const PieceRange& pieces, int64_t& steps)
+         const SearchGoal& goal, int64_t& steps)
       : work_(work),
         costs_(work.costs),
         target_(target),
         options_(options),
-        pieces_(pieces),
+        goal_(goal),
         steps_(steps),
         bodies_(work.nested) {}
 
-  bool run(int64_t budget) {
+  bool run() {
+    int64_t budget = goal_.bytes;
     Schedule& schedule = work_.schedule;
     Profile& profile = work_.profile;
     std::optional<Move> best;
-    while (profile.peak > budget && steps_ > 0) {
+    while (profile.peak > budget && steps_ > 0 && profile.seconds < goal_.seconds) {
       now_excess_ = excess(schedule, profile, budget);
       if (best) best = alike(schedule, profile, budget, best->kind, best->score * kAlike);
       if (!best) {
@@ -228,9 +229,9 @@ class Search {
     MoveKind kind = kind_of(schedule, profile, x);
     kind.split = true;
     kind.axis = axis;
-    for (kind.pieces = pieces_.fewest; kind.pieces <= pieces_.most; kind.pieces *= 2) {
+    for (kind.pieces = goal_.pieces.fewest; kind.pieces <= goal_.pieces.most; kind.pieces *= 2) {
       std::optional<Schedule> edited = cut(schedule, profile, x, kind);
-      if (!edited && kind.pieces == pieces_.fewest && !in_one_piece_.contains({x, axis.dim})) {
+      if (!edited && kind.pieces == goal_.pieces.fewest && !in_one_piece_.contains({x, axis.dim})) {
         kind.apart = true;
         edited = cut(schedule, profile, x, kind);
         if (!edited) in_one_piece_.insert({x, axis.dim});
@@ -295,8 +296,9 @@ class Search {
         continue;
       }
       auto tight = std::make_shared<ScheduledGraph>(*region);
-      fit_schedule(*tight, tight->profile.peak - extra_bytes(*region) + wanted, target_, options_,
-                   pieces_, steps_);
+      SearchGoal goal{.bytes = tight->profile.peak - extra_bytes(*region) + wanted,
+                      .pieces = goal_.pieces};
+      fit_schedule(*tight, goal, target_, options_, steps_);
       changed |= !tight->decisions.empty();
       body.regions.push_back(std::move(tight));
     }
@@ -373,7 +375,7 @@ class Search {
   const KernelCosts& costs_;  // of work_
   const Target& target_;
   const PlanOptions& options_;
-  PieceRange pieces_;
+  SearchGoal goal_;
   int64_t& steps_;
   double now_excess_ = 0;
   std::set<std::pair<int32_t, int32_t>> in_one_piece_;  // instances and axes that nothing could cut
@@ -383,9 +385,9 @@ class Search {
 
 }  // namespace
 
-bool fit_schedule(ScheduledGraph& work, int64_t budget, const Target& target,
-                  const PlanOptions& options, const PieceRange& pieces, int64_t& steps) {
-  return Search(work, target, options, pieces, steps).run(budget);
+bool fit_schedule(ScheduledGraph& work, const SearchGoal& goal, const Target& target,
+                  const PlanOptions& options, int64_t& steps) {
+  return Search(work, target, options, goal, steps).run();
 }
 
 }  // namespace ullage

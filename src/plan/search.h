@@ -3,6 +3,8 @@
 // program, and by itself for the bodies of loops.
 #pragma once
 
+#include <limits>
+
 #include "plan/planner.h"
 
 namespace ullage {
@@ -13,9 +15,16 @@ struct PieceRange {
   int64_t fewest = 2, most = 64;
 };
 
-// Edits the schedule until its peak is within the budget, or no move helps, or `steps` (entries
-// simulated) run out. Returns whether it fits.
-bool fit_schedule(ScheduledGraph& work, int64_t budget, const Target& target,
-                  const PlanOptions& options, const PieceRange& pieces, int64_t& steps);
+// What a search is after, and when it gives up.
+struct SearchGoal {
+  int64_t bytes = 0;
+  double seconds = std::numeric_limits<double>::infinity();  // of a plan that exists already
+  PieceRange pieces;
+};
+
+// Edits the schedule until its peak is within the goal's bytes, or it is as slow as the plan that
+// exists, or no move helps, or `steps` (entries simulated) run out. Returns whether it fits.
+bool fit_schedule(ScheduledGraph& work, const SearchGoal& goal, const Target& target,
+                  const PlanOptions& options, int64_t& steps);
 
 }  // namespace ullage

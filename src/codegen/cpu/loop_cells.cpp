@@ -151,6 +151,19 @@ class Specialiser {
 
 using Breaks = std::vector<std::vector<int64_t>>;  // per dimension, with 0 and the extent
 
+// Cuts that leave no cell narrower than a vector: one that is too near to another makes way for one
+// a vector further on, and the tests in between stay.
+std::vector<int64_t> vectors_apart(const std::set<int64_t>& cuts, int64_t extent) {
+  std::vector<int64_t> at = {0};
+  for (int64_t cut : cuts)
+    if (cut > at.back()) at.push_back(std::max(cut, at.back() + kLanes));
+  while (at.size() > 1 && extent - at.back() < kLanes) at.pop_back();
+  bool tests_at_end = !cuts.empty() && *cuts.rbegin() > at.back();
+  if (tests_at_end && extent - at.back() >= 2 * kLanes) at.push_back(extent - kLanes);
+  at.push_back(extent);
+  return at;
+}
+
 // Where the tests along each dimension change.
 Breaks changes(const LoopNest& nest, const std::vector<bool>& needed) {
   std::vector<std::set<int64_t>> found(nest.extents.size());
@@ -168,9 +181,7 @@ Breaks changes(const LoopNest& nest, const std::vector<bool>& needed) {
     std::vector<int64_t> at = {0};
     at.insert(at.end(), found[d].begin(), found[d].end());
     at.push_back(nest.extents[d]);
-    if (static_cast<int>(d) == nest.vector_dim)
-      for (size_t i = 1; i < at.size(); ++i)
-        if (at[i] - at[i - 1] < kLanes) at = {0, nest.extents[d]};
+    if (static_cast<int>(d) == nest.vector_dim) at = vectors_apart(found[d], nest.extents[d]);
     out.push_back(std::move(at));
   }
   return out;

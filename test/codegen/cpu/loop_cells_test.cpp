@@ -49,11 +49,37 @@ TEST(LoopCells, NoneNarrowerThanAVector) {
   int32_t inside = b.in_range({0, {0, 1}}, 1, kColumns - 1);
   int32_t x = b.load(DType::f32, 0, {{-1, {kColumns - 2, 1}}, {}}, inside);
   LoopNest nest = make_loop_nest(loop(extents, b.expr, {{x, identity(extents)}}));
-  EXPECT_EQ(cut_at_tests(nest).size(), 1u);
+  std::vector<LoopCell> cells = cut_at_tests(nest);
+  ASSERT_EQ(cells.size(), 3u) << "the tests stay in a vector at either end";
+  for (const LoopCell& cell : cells) EXPECT_GE(cell.upper[1] - cell.lower[1], kLanes);
+  EXPECT_EQ(cells[1].nest.expr.size(), 1u);
+  EXPECT_GT(cells[0].nest.expr.size(), 1u);
+  EXPECT_GT(cells[2].nest.expr.size(), 1u);
   // Where the other dimension goes along the lanes, they may be.
   nest.vector_dim = 0;
   nest.order = {1};
   EXPECT_EQ(cut_at_tests(nest).size(), 3u);
+}
+
+// Cuts nearer to each other than a vector, at the ends and in between, over extents of all sizes.
+TEST(LoopCells, CoverTheNest) {
+  for (int64_t extent = 2; extent < 90; ++extent) {
+    ExprBuilder b;
+    int32_t sum = b.constant(DType::f32, 0.0f);
+    for (auto [lower, upper] : {std::pair{1, 40}, {45, 47}, {60, 88}}) {
+      int32_t inside = b.in_range({0, {1}}, lower, upper);
+      int32_t x = b.load(DType::f32, 0, {{-lower, {1}}, {}}, inside);
+      sum = b.op(OpKind::add, DType::f32, sum, x);
+    }
+    LoopNest nest = make_loop_nest(loop({extent}, b.expr, {{sum, identity({extent})}}));
+    int64_t at = 0;
+    for (const LoopCell& cell : cut_at_tests(nest)) {
+      EXPECT_EQ(cell.lower[0], at);
+      EXPECT_TRUE(cell.upper[0] - at >= kLanes || cell.upper[0] - at == extent);
+      at = cell.upper[0];
+    }
+    EXPECT_EQ(at, extent);
+  }
 }
 
 TEST(LoopCells, TestsCombine) {
