@@ -162,6 +162,8 @@ void finish_kernel(Kernel& kernel, const KernelGraph& graph, const Target& targe
     const LibraryOperation& library = *library_operation(*call->op);
     auto scratch = library.scratch_bytes ? library.scratch_bytes : target.convolution_scratch;
     if (scratch) kernel.scratch_bytes = scratch(*call, target.threads);
+    if (library.in_place)
+      for (int32_t i : library.in_place(*call)) kernel.in_place.push_back({i, i, false});
     kernel.flops = library.operations(*call);
   } else if (kernel.get<BarrierKernel>()) {
     kernel.bytes_moved = 0;

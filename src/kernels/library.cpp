@@ -115,7 +115,7 @@ const Row kRows[] = {
       [](const LibraryKernel& kernel, int threads) {
         return plan_sort(kernel, threads).scratch_bytes;
       },
-      sort_operations}},
+      sort_operations, [](const LibraryKernel& kernel) { return plan_sort(kernel, 1).in_place; }}},
     {OpKind::chlo_top_k,
      {"top_k", refuse_top_k,
       [](const LibraryKernel& kernel, int threads) {
@@ -132,7 +132,7 @@ const Row kRows[] = {
       },
       fft_operations}},
     {OpKind::convolution,
-     {"convolution", refuse_convolution, nullptr, convolution_operations, true}},
+     {"convolution", refuse_convolution, nullptr, convolution_operations, nullptr, true}},
     {OpKind::create_token, {"token", accept, no_scratch, no_operations}},
     {OpKind::after_all, {"token", accept, no_scratch, no_operations}},
     {OpKind::custom_call, {"lapack", refuse_lapack, lapack_scratch, lapack_operations}},

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/kernel_graph.h"
 
@@ -21,6 +22,8 @@ struct LibraryOperation {
   int64_t (*scratch_bytes)(const LibraryKernel& kernel, int threads) = nullptr;
   // Elementary operations, in the currency of Kernel::flops.
   double (*operations)(const LibraryKernel& kernel) = nullptr;
+  // Operands whose results may take their memory, result i that of operand i; null: none.
+  std::vector<int32_t> (*in_place)(const LibraryKernel& kernel) = nullptr;
   bool is_product = false;  // they are multiply-adds at the rate of matrix products
 };
 

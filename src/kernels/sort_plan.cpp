@@ -165,16 +165,21 @@ class KeyBuilder {
     plan.store.affine.coefficients = {0, 0, 1};
   }
 
+  // As many of the plan's keys as are needed, each of several of the comparator's while they fit.
   void build(const std::vector<SortKey>& keys, DType dtype) {
-    int32_t all = -1;
+    int bits = 0;
     for (const SortKey& key : keys) {
       int32_t one = convert(ordered(key), dtype);
-      if (all >= 0)
-        one = op(OpKind::or_, dtype,
+      if (bits > 0 && bits + width(key.dtype) <= width(dtype)) {
+        int32_t& all = plan_.keys.back();
+        all = op(OpKind::or_, dtype,
                  {op(OpKind::shift_left, dtype, {all, integer(dtype, width(key.dtype))}), one});
-      all = one;
+        bits += width(key.dtype);
+      } else {
+        plan_.keys.push_back(one);
+        bits = width(key.dtype);
+      }
     }
-    plan_.key = all;
   }
 
   // Bits that an ordered key of the dtype takes.
@@ -300,14 +305,15 @@ SortPlan plan_sort(const LibraryKernel& kernel, int threads) {
 
   Comparator comparator(kernel);
   const std::vector<SortKey>& keys = comparator.keys();
-  int bits = 0;
-  bool integers = !keys.empty();
+  int bits = 0, widest = 0;
+  bool integers = !keys.empty() && keys.size() <= kMaxSortKeys;
   for (const SortKey& key : keys) {
     bits += KeyBuilder::width(key.dtype);
+    widest = std::max(widest, KeyBuilder::width(key.dtype));
     integers = integers && has_integer_key(key.dtype);
   }
-  if (integers && bits <= 64) {
-    plan.method = bits <= 32 ? SortMethod::narrow : SortMethod::wide;
+  if (integers && (widest <= 32 || bits <= 64)) {
+    plan.method = widest <= 32 ? SortMethod::narrow : SortMethod::wide;
     std::optional<KeyForm> form;
     if (keys.size() == 1 && kernel.op->num_operands() == 1) form = plain_form(kernel.body, keys[0]);
     if (form) {
@@ -315,7 +321,7 @@ SortPlan plan_sort(const LibraryKernel& kernel, int threads) {
       plan.form = *form;
       plan.descending = keys[0].descending;
     } else {
-      KeyBuilder(kernel, plan).build(keys, bits <= 32 ? DType::ui32 : DType::ui64);
+      KeyBuilder(kernel, plan).build(keys, widest <= 32 ? DType::ui32 : DType::ui64);
     }
   }
 
@@ -335,6 +341,14 @@ SortPlan plan_sort(const LibraryKernel& kernel, int threads) {
     case SortMethod::comparing:
       element = 4;
       break;
+  }
+  // What is sorted in place must be read nowhere else, and fit one array when it is moved.
+  for (size_t i = 0; i < kernel.op->num_operands(); ++i) {
+    const Value* operand = kernel.op->operand(i);
+    std::vector<Value*> all = kernel.op->operands();
+    if (std::count(all.begin(), all.end(), operand) == 1 &&
+        storage_bytes(operand->type.dtype) <= element)
+      plan.in_place.push_back(static_cast<int32_t>(i));
   }
   plan.worker_bytes = 2 * scratch_aligned(plan.extent * element);
   plan.scratch_bytes = plan.worker_bytes * (plan.alone ? threads : 1);

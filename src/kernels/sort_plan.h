@@ -19,6 +19,7 @@ namespace ullage {
 
 inline constexpr int64_t kMaxSortExtent = int64_t{1} << 31;
 inline constexpr size_t kMaxSortOperands = 64;
+inline constexpr size_t kMaxSortKeys = 8;  // beyond which comparing is faster
 inline constexpr int64_t kSliceAlone = 1 << 16;
 inline constexpr int64_t kSortChunk = 1 << 15;  // elements of long slices that one thread takes
 inline constexpr int64_t kMaxSortChunks = 64;
@@ -33,7 +34,7 @@ enum class KeyForm : uint8_t {
 
 enum class SortMethod : uint8_t {
   values,     // one operand that is its own key: its bits are moved
-  narrow,     // pairs of a key of 32 bits and a position
+  narrow,     // pairs of a key of 32 bits and a position, once for each key
   wide,       // pairs of a key of 64 bits and a position
   comparing,  // positions, merged by calling the comparator
 };
@@ -44,17 +45,18 @@ struct SortPlan {
   // Of method `values`.
   KeyForm form = KeyForm::unsigned_;
   bool descending = false;
-  // Of methods narrow and wide: node `key` of `expr` is the key, ui32 or ui64, of the element at
-  // index [outer, inner, position] of a loop space; it is stored at `store`, which moves with the
-  // position only.
+  // Of methods narrow and wide: nodes `keys` of `expr` are the keys, ui32 or one of ui64, of the
+  // element at index [outer, inner, position] of a loop space, the most significant first; each is
+  // stored at `store`, which moves with the position only.
   Expr expr;
-  int32_t key = -1;
+  std::vector<int32_t> keys;
   Access store;
 
   bool alone = true;         // slices are sorted by one thread each
   int64_t chunk = 1;         // elements a thread takes of a longer slice
-  int64_t worker_bytes = 0;  // scratch per thread, or of the slice at work
+  int64_t worker_bytes = 0;  // scratch per thread, or of the slice at work: two arrays
   int64_t scratch_bytes = 0;
+  std::vector<int32_t> in_place;  // operands whose results may take their memory
 };
 SortPlan plan_sort(const LibraryKernel& kernel, int threads);
 

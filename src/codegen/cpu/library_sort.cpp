@@ -46,8 +46,8 @@ void with_width(int64_t width, F f) {
 
 class CompiledSort : public CompiledKernel {
  public:
-  CompiledSort(SortShape shape, void* function, std::shared_ptr<const void> code)
-      : shape_(std::move(shape)), function_(function), code_(std::move(code)) {}
+  CompiledSort(SortShape shape, std::vector<void*> functions, std::shared_ptr<const void> code)
+      : shape_(std::move(shape)), functions_(std::move(functions)), code_(std::move(code)) {}
 
   void run(const KernelCall& call, ThreadPool& pool) const override {
     const SortPlan& plan = shape_.plan;
@@ -76,87 +76,80 @@ class CompiledSort : public CompiledKernel {
 
   void short_slice(const KernelCall& call, int64_t slice, std::byte* scratch) const {
     int64_t n = shape_.plan.extent;
-    switch (shape_.plan.method) {
-      case SortMethod::values:
-        with_values([&]<typename U>(U, auto key) {
-          U* data = reinterpret_cast<U*>(scratch);
-          read(call, slice, data, 0, n);
-          data = radix_sort(data, reinterpret_cast<U*>(second(scratch)), n, key);
-          write(call, slice, data, 0, n);
-        });
-        return;
-      case SortMethod::narrow:
-      case SortMethod::wide:
-        with_pairs([&]<typename Pair>(Pair) {
-          Pair* data = reinterpret_cast<Pair*>(scratch);
-          make_pairs(call, slice, data, 0, n);
-          data = radix_sort(data, reinterpret_cast<Pair*>(second(scratch)), n,
-                            [](const Pair& pair) { return narrow_key(pair); });
-          gather(call, slice, 0, n, [data](int64_t i) { return data[i].position(); });
-        });
-        return;
-      case SortMethod::comparing: {
-        uint32_t* data = reinterpret_cast<uint32_t*>(scratch);
-        data = merge_sort(call, slice, data, reinterpret_cast<uint32_t*>(second(scratch)), 0, n);
-        gather(call, slice, 0, n, [data](int64_t i) { return data[i]; });
-        return;
-      }
+    auto each = [n](auto f) { f(int64_t{0}, n); };
+    if (shape_.plan.method == SortMethod::comparing) {
+      uint32_t *data = reinterpret_cast<uint32_t*>(scratch),
+               *other = reinterpret_cast<uint32_t*>(second(scratch));
+      uint32_t* sorted = merge_sort(call, slice, data, other, 0, n);
+      gather(call, slice, each, sorted == data ? other : data,
+             [sorted](int64_t i) { return sorted[i]; });
+      return;
     }
+    by_keys(call, slice, scratch, each, [n](auto* data, auto* other, const auto& key) {
+      return radix_sort(data, other, n, key);
+    });
   }
 
   void long_slice(const KernelCall& call, int64_t slice, ThreadPool& pool) const {
     const SortPlan& plan = shape_.plan;
     int64_t n = plan.extent, chunks = (n + plan.chunk - 1) / plan.chunk;
-    auto in_chunks = [&](auto f) {
+    auto each = [&](auto f) {
       pool.parallel_for(
           chunks, [&](int64_t c, int) { f(c * plan.chunk, std::min(n, (c + 1) * plan.chunk)); });
     };
-    uint32_t* counts = reinterpret_cast<uint32_t*>(call.scratch + plan.worker_bytes);
-    switch (plan.method) {
-      case SortMethod::values:
-        with_values([&]<typename U>(U, auto key) {
-          U* data = reinterpret_cast<U*>(call.scratch);
-          in_chunks([&](int64_t from, int64_t to) { read(call, slice, data, from, to); });
-          data = radix_sort(data, reinterpret_cast<U*>(second(call.scratch)), n, plan.chunk, counts,
-                            pool, key);
-          in_chunks([&](int64_t from, int64_t to) { write(call, slice, data, from, to); });
-        });
-        return;
-      case SortMethod::narrow:
-      case SortMethod::wide:
-        with_pairs([&]<typename Pair>(Pair) {
-          Pair* data = reinterpret_cast<Pair*>(call.scratch);
-          in_chunks([&](int64_t from, int64_t to) { make_pairs(call, slice, data, from, to); });
-          data = radix_sort(data, reinterpret_cast<Pair*>(second(call.scratch)), n, plan.chunk,
-                            counts, pool, [](const Pair& pair) { return narrow_key(pair); });
-          in_chunks([&](int64_t from, int64_t to) {
-            gather(call, slice, from, to, [data](int64_t i) { return data[i].position(); });
-          });
-        });
-        return;
-      case SortMethod::comparing: {
-        uint32_t* data = reinterpret_cast<uint32_t*>(call.scratch);
-        uint32_t* other = reinterpret_cast<uint32_t*>(second(call.scratch));
-        int64_t runs = (n + kFirstRuns - 1) / kFirstRuns;
-        // Every run of kFirstRuns, a power of two, goes through the same number of merges.
-        pool.parallel_for(runs, [&](int64_t r, int) {
-          merge_sort(call, slice, data, other, r * kFirstRuns, std::min(n, (r + 1) * kFirstRuns));
-        });
-        if (merges(kFirstRuns) % 2 == 1) std::swap(data, other);
-        for (int64_t width = kFirstRuns; width < n; width *= 2) {
-          pool.parallel_for((n + 2 * width - 1) / (2 * width), [&](int64_t pair, int) {
-            int64_t from = pair * 2 * width;
-            merge(call, slice, data, other, from, std::min(n, from + width),
-                  std::min(n, from + 2 * width));
-          });
-          std::swap(data, other);
-        }
-        in_chunks([&](int64_t from, int64_t to) {
-          gather(call, slice, from, to, [data](int64_t i) { return data[i]; });
-        });
-        return;
-      }
+    if (plan.method != SortMethod::comparing) {
+      uint32_t* counts = reinterpret_cast<uint32_t*>(call.scratch + plan.worker_bytes);
+      by_keys(call, slice, call.scratch, each, [&](auto* data, auto* other, const auto& key) {
+        return radix_sort(data, other, n, plan.chunk, counts, pool, key);
+      });
+      return;
     }
+    uint32_t* data = reinterpret_cast<uint32_t*>(call.scratch);
+    uint32_t* other = reinterpret_cast<uint32_t*>(second(call.scratch));
+    int64_t runs = (n + kFirstRuns - 1) / kFirstRuns;
+    // Every run of kFirstRuns, a power of two, goes through the same number of merges.
+    pool.parallel_for(runs, [&](int64_t r, int) {
+      merge_sort(call, slice, data, other, r * kFirstRuns, std::min(n, (r + 1) * kFirstRuns));
+    });
+    if (merges(kFirstRuns) % 2 == 1) std::swap(data, other);
+    for (int64_t width = kFirstRuns; width < n; width *= 2) {
+      pool.parallel_for((n + 2 * width - 1) / (2 * width), [&](int64_t pair, int) {
+        int64_t from = pair * 2 * width;
+        merge(call, slice, data, other, from, std::min(n, from + width),
+              std::min(n, from + 2 * width));
+      });
+      std::swap(data, other);
+    }
+    gather(call, slice, each, other, [data](int64_t i) { return data[i]; });
+  }
+
+  // Sorts a slice in two arrays in scratch: `each` runs f(from, to) over all of its positions,
+  // `radix` sorts one array with the help of the other and returns the one with the result.
+  template <typename Each, typename Radix>
+  void by_keys(const KernelCall& call, int64_t slice, std::byte* scratch, const Each& each,
+               const Radix& radix) const {
+    if (shape_.plan.method == SortMethod::values) {
+      with_values([&]<typename U>(U, auto key) {
+        U* data = reinterpret_cast<U*>(scratch);
+        each([&](int64_t from, int64_t to) { read(call, slice, data, from, to); });
+        data = radix(data, reinterpret_cast<U*>(second(scratch)), key);
+        each([&](int64_t from, int64_t to) { write(call, slice, data, from, to); });
+      });
+      return;
+    }
+    with_pairs([&]<typename Pair>(Pair) {
+      Pair *data = reinterpret_cast<Pair*>(scratch),
+           *other = reinterpret_cast<Pair*>(second(scratch));
+      for (size_t k = functions_.size(); k-- > 0;) {
+        if (k + 1 == functions_.size())
+          each([&](int64_t from, int64_t to) { make_pairs(call, slice, k, data, from, to); });
+        else
+          change_keys(call, slice, k, data, other, each);
+        Pair* sorted = radix(data, other, [](const Pair& pair) { return narrow_key(pair); });
+        if (sorted != data) std::swap(data, other);
+      }
+      gather(call, slice, each, other, [data](int64_t i) { return data[i].position(); });
+    });
   }
 
   static uint32_t narrow_key(const NarrowPair& pair) { return static_cast<uint32_t>(pair.key()); }
@@ -218,21 +211,26 @@ class CompiledSort : public CompiledKernel {
     for (int64_t i = from; i < to; ++i) target[i * stride] = data[i];
   }
 
-  template <typename Pair>
-  void make_pairs(const KernelCall& call, int64_t slice, Pair* data, int64_t from,
-                  int64_t to) const {
-    using Key = decltype(narrow_key(*data));
-    const SortPlan& plan = shape_.plan;
-    alignas(64) Key keys[kKeyBlock];
+  // Writes keys number k of positions [from, to) to `keys`, which holds those from `first` on.
+  template <typename Key>
+  void make_keys(const KernelCall& call, int64_t slice, size_t k, Key* keys, int64_t first,
+                 int64_t from, int64_t to) const {
     std::byte* bound[kMaxSortOperands + 1];
     std::copy(call.buffers, call.buffers + operands(), bound);
-    int64_t outer = slice / plan.inner, inner = slice % plan.inner;
+    bound[operands()] = reinterpret_cast<std::byte*>(keys) - first * sizeof(Key);
+    int64_t outer = slice / shape_.plan.inner, inner = slice % shape_.plan.inner;
+    int64_t lower[] = {outer, inner, from}, upper[] = {outer + 1, inner + 1, to};
+    reinterpret_cast<cpu::LoopFunction>(functions_[k])(bound, lower, upper);
+  }
+
+  template <typename Pair>
+  void make_pairs(const KernelCall& call, int64_t slice, size_t k, Pair* data, int64_t from,
+                  int64_t to) const {
+    using Key = decltype(narrow_key(*data));
+    alignas(64) Key keys[kKeyBlock];
     for (int64_t block = from; block < to; block += kKeyBlock) {
       int64_t end = std::min(to, block + kKeyBlock);
-      int64_t lower[] = {outer, inner, block}, upper[] = {outer + 1, inner + 1, end};
-      // Key `block` is the first of the array.
-      bound[operands()] = reinterpret_cast<std::byte*>(keys) - block * sizeof(Key);
-      reinterpret_cast<cpu::LoopFunction>(function_)(bound, lower, upper);
+      make_keys(call, slice, k, keys, block, block, end);
       for (int64_t i = block; i < end; ++i) {
         if constexpr (sizeof(Pair) == 8)
           data[i].bits = uint64_t{keys[i - block]} << 32 | static_cast<uint64_t>(i);
@@ -242,15 +240,46 @@ class CompiledSort : public CompiledKernel {
     }
   }
 
-  template <typename Position>
-  void gather(const KernelCall& call, int64_t slice, int64_t from, int64_t to,
+  // Gives every position key number k; `spare` is as large as `data`.
+  template <typename Pair, typename Each>
+  void change_keys(const KernelCall& call, int64_t slice, size_t k, Pair* data, Pair* spare,
+                   const Each& each) const {
+    using Key = decltype(narrow_key(*data));
+    Key* keys = reinterpret_cast<Key*>(spare);
+    each([&](int64_t from, int64_t to) { make_keys(call, slice, k, keys, 0, from, to); });
+    each([&](int64_t from, int64_t to) {
+      for (int64_t i = from; i < to; ++i) {
+        uint32_t position = data[i].position();
+        if constexpr (sizeof(Pair) == 8)
+          data[i].bits = uint64_t{keys[position]} << 32 | position;
+        else
+          data[i].bits = keys[position];
+      }
+    });
+  }
+
+  // What is in its operand's place goes through `spare`, which has room for every operand for which
+  // the plan permits that.
+  template <typename Each, typename Position>
+  void gather(const KernelCall& call, int64_t slice, const Each& each, void* spare,
               Position position) const {
-    int64_t stride = shape_.plan.inner;
     for (size_t o = 0; o < operands(); ++o)
       with_width(shape_.widths[o], [&]<typename U>(U) {
         const U* source = reinterpret_cast<const U*>(call.buffers[o]) + base(slice);
         U* target = reinterpret_cast<U*>(call.buffers[operands() + o]) + base(slice);
-        for (int64_t i = from; i < to; ++i) target[i * stride] = source[position(i) * stride];
+        int64_t stride = shape_.plan.inner, from_stride = stride;
+        if (source == target) {
+          U* copy = static_cast<U*>(spare);
+          each([&](int64_t from, int64_t to) {
+            for (int64_t i = from; i < to; ++i) copy[i] = source[i * stride];
+          });
+          source = copy;
+          from_stride = 1;
+        }
+        each([&](int64_t from, int64_t to) {
+          for (int64_t i = from; i < to; ++i)
+            target[i * stride] = source[position(i) * from_stride];
+        });
       });
   }
 
@@ -266,8 +295,8 @@ class CompiledSort : public CompiledKernel {
       std::copy(from + begin, from + end, to + begin);
       return;
     }
-    reinterpret_cast<cpu::MergeFunction>(function_)(call.buffers, base(slice), shape_.plan.inner,
-                                                    from, to, begin, middle, end);
+    reinterpret_cast<cpu::MergeFunction>(functions_[0])(
+        call.buffers, base(slice), shape_.plan.inner, from, to, begin, middle, end);
   }
 
   // Sorts positions [begin, end); returns the array with the result. A last, shorter run goes
@@ -286,7 +315,7 @@ class CompiledSort : public CompiledKernel {
   }
 
   SortShape shape_;
-  void* function_;  // cpu::LoopFunction for keys, or cpu::MergeFunction, or null
+  std::vector<void*> functions_;  // cpu::LoopFunction for each of the keys, or a cpu::MergeFunction
   std::shared_ptr<const void> code_;
 };
 
@@ -303,19 +332,19 @@ uint64_t infinity_bits(DType dtype) {
   }
 }
 
-KernelRecipe::Code key_function(const SortPlan& plan, int first_output) {
+KernelRecipe::Code key_function(const SortPlan& plan, int32_t node, int first_output) {
   LoopNest nest;
   nest.extents = {plan.outer, plan.inner, plan.extent};
   nest.roles.assign(3, LoopRole::parallel);
   nest.expr = plan.expr;
-  nest.outputs = {{plan.key, plan.store}};
+  nest.outputs = {{node, plan.store}};
   nest.order = {0, 1};
   nest.vector_dim = 2;
   std::string key = "sort keys";
   append_key(key, first_output);
   append_key(key, nest.expr);
   append_cells_key(key, cut_at_tests(nest));
-  append_key(key, plan.key);
+  append_key(key, node);
   return {std::move(key),
           [nest, first_output](llvm::Module& module, const Host& host, const std::string& name) {
             cpu::emit_loop(module, host, name, nest, first_output);
@@ -348,8 +377,8 @@ Result<KernelRecipe> sort_recipe(const Kernel& kernel, const LibraryKernel& libr
   }
   KernelRecipe recipe;
   const Expr& expr = shape.plan.method == SortMethod::comparing ? library.body : shape.plan.expr;
-  std::vector<int32_t> roots = {shape.plan.method == SortMethod::comparing ? library.body_results[0]
-                                                                           : shape.plan.key};
+  const std::vector<int32_t>& roots =
+      shape.plan.method == SortMethod::comparing ? library.body_results : shape.plan.keys;
   if (shape.plan.method == SortMethod::values) {
     shape.infinity = infinity_bits(merge.operands[0]);
   } else {
@@ -360,12 +389,13 @@ Result<KernelRecipe> sort_recipe(const Kernel& kernel, const LibraryKernel& libr
       merge.result = library.body_results[0];
       recipe.functions.push_back(merge_function(std::move(merge)));
     } else {
-      recipe.functions.push_back(key_function(shape.plan, static_cast<int>(merge.operands.size())));
+      for (int32_t node : shape.plan.keys)
+        recipe.functions.push_back(
+            key_function(shape.plan, node, static_cast<int>(merge.operands.size())));
     }
   }
   recipe.finish = [shape](const std::vector<void*>& functions, std::shared_ptr<const void> code) {
-    return std::make_shared<CompiledSort>(shape, functions.empty() ? nullptr : functions[0],
-                                          std::move(code));
+    return std::make_shared<CompiledSort>(shape, functions, std::move(code));
   };
   return recipe;
 }

@@ -33,9 +33,10 @@ inline std::vector<Tensor> interpreted(const std::string& text, const std::vecto
   return out.ok() ? *out : std::vector<Tensor>();
 }
 
-// Memory in scratch that no kernel may touch follows what it asked for.
+// Memory in scratch that no kernel may touch follows what it asked for. With `in_place`, results
+// lie in every operand whose memory the kernels say they may take; operands are read once then.
 inline std::vector<Tensor> compiled(const std::string& text, const std::vector<Tensor>& inputs,
-                                    int threads = 1) {
+                                    int threads = 1, bool in_place = false) {
   std::unique_ptr<Module> module = read_program(text);
   EXPECT_TRUE(normalize(*module).ok());
   Result<KernelGraph> built = build_kernels(*module, *module->entry(), cpu_target(threads));
@@ -64,6 +65,10 @@ inline std::vector<Tensor> compiled(const std::string& text, const std::vector<T
     for (ValueId input : kernel.inputs) bound.push_back(buffers[static_cast<size_t>(input)].data());
     for (ValueId output : kernel.outputs)
       bound.push_back(buffers[static_cast<size_t>(output)].data());
+    if (in_place)
+      for (const Kernel::InPlace& pair : kernel.in_place)
+        bound[kernel.inputs.size() + static_cast<size_t>(pair.output)] =
+            bound[static_cast<size_t>(pair.input)];
     size_t size = static_cast<size_t>(kernel.scratch_bytes);
     std::vector<std::byte> room(size + 128, std::byte{0x5a});
     std::byte* scratch = room.data() + 63;
@@ -74,6 +79,10 @@ inline std::vector<Tensor> compiled(const std::string& text, const std::vector<T
     (*kernels)[k]->run(call, pool);
     for (std::byte* at = scratch + size; at < room.data() + room.size(); ++at)
       EXPECT_EQ(*at, std::byte{0x5a}) << kernel.name << " wrote behind its scratch";
+    if (in_place)
+      for (const Kernel::InPlace& pair : kernel.in_place)
+        buffers[static_cast<size_t>(kernel.outputs[static_cast<size_t>(pair.output)])] =
+            buffers[static_cast<size_t>(kernel.inputs[static_cast<size_t>(pair.input)])];
     for (ValueId output : kernel.outputs) {
       const auto& buffer = buffers[static_cast<size_t>(output)];
       for (size_t i = buffer.size() - 64; i < buffer.size(); ++i)

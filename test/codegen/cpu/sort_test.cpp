@@ -33,8 +33,8 @@ void add_special_values(Tensor& t) {
                 static_cast<size_t>(width));
 }
 
-// A comparator on the first operand (or two) of `count`.
-enum class Order { less, greater, canonical, ieee, twice, called };
+// A comparator on the first operand, the first two or three.
+enum class Order { less, greater, canonical, ieee, twice, thrice, called };
 
 std::string sort_program(const std::vector<DType>& dtypes, const std::vector<int64_t>& shape,
                          int64_t dim, Order order) {
@@ -91,6 +91,14 @@ std::string sort_program(const std::vector<DType>& dtypes, const std::vector<int
              "  %both = stablehlo.and %e0, %c1 : tensor<i1>\n  %c = stablehlo.or %c0, %both : "
              "tensor<i1>\n";
       break;
+    case Order::thrice:
+      body = compare("LT", "%l2", "%r2", 2, "%c2") + compare("GT", "%l1", "%r1", 1, "%c1") +
+             compare("EQ", "%l1", "%r1", 1, "%e1") + compare("LT", "%l0", "%r0", 0, "%c0") +
+             compare("EQ", "%l0", "%r0", 0, "%e0") +
+             "  %and1 = stablehlo.and %e1, %c2 : tensor<i1>\n  %or1 = stablehlo.or %c1, %and1 : "
+             "tensor<i1>\n  %and0 = stablehlo.and %e0, %or1 : tensor<i1>\n  %c = stablehlo.or %c0, "
+             "%and0 : tensor<i1>\n";
+      break;
     case Order::called:
       // Not of the form key(left) < key(right).
       body = "  %d = stablehlo.and %l0, %r0 : " + t + "\n  %x = stablehlo.xor %l0, %d : " + t +
@@ -117,7 +125,9 @@ void check_sort(const std::vector<DType>& dtypes, const std::vector<int64_t>& sh
     if (special) add_special_values(inputs.back());
   }
   std::vector<Tensor> want = interpreted(text, inputs);
-  for (int threads : {1, 3}) expect_same_bits(compiled(text, inputs, threads), want, text);
+  for (int threads : {1, 3})
+    for (bool in_place : {false, true})
+      expect_same_bits(compiled(text, inputs, threads, in_place), want, text);
 }
 
 TEST(Sort, EveryTypeBothWays) {
@@ -149,6 +159,13 @@ TEST(Sort, TwoKeysAndPayloads) {
   check_sort({DType::i8, DType::i16, DType::f64}, {4, 100}, 1, Order::twice, 3);
   check_sort({DType::bf16, DType::i1, DType::i64}, {90}, 0, Order::twice, 3);
   check_sort({DType::f64, DType::f64}, {200}, 0, Order::twice, 3);  // more than 64 bits
+  check_sort({DType::i32, DType::f32, DType::f64}, {kSliceAlone + 999}, 0, Order::twice, 3);
+}
+
+TEST(Sort, KeysOfMoreThan64Bits) {
+  check_sort({DType::i32, DType::f32, DType::ui32}, {700}, 0, Order::thrice, 4);
+  check_sort({DType::i16, DType::i8, DType::f32, DType::f64}, {3, 90}, 1, Order::thrice, 3);
+  check_sort({DType::ui32, DType::i32, DType::f32}, {kSliceAlone + 777}, 0, Order::thrice, 9);
 }
 
 TEST(Sort, OtherDimensions) {
