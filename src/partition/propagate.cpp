@@ -16,6 +16,28 @@ std::string_view text_in(const NamedAttributes& attributes) {
   return {};
 }
 
+// What a program states, with its open dimensions as they follow from elsewhere.
+Sharding filled_in(Sharding stated, const Sharding* found) {
+  if (!found || !found->mesh || found->dims.size() != stated.dims.size()) return stated;
+  if (stated.mesh && !stated.mesh->axes.empty() && stated.mesh != found->mesh) return stated;
+  auto used = [&](const MeshAxis& axis) {
+    for (const auto& dim : stated.dims)
+      for (const MeshAxis& other : dim)
+        if (other.axis == axis.axis) return true;
+    for (const MeshAxis& other : stated.unreduced)
+      if (other.axis == axis.axis) return true;
+    return false;
+  };
+  Sharding out = stated;
+  out.mesh = found->mesh;
+  for (size_t d = 0; d < stated.dims.size(); ++d) {
+    if (d >= stated.open.size() || !stated.open[d] || !stated.dims[d].empty()) continue;
+    if (std::none_of(found->dims[d].begin(), found->dims[d].end(), used))
+      out.dims[d] = found->dims[d];
+  }
+  return out;
+}
+
 class Propagation {
  public:
   Propagation(const Module& module, std::span<const Mesh> meshes)
@@ -47,7 +69,7 @@ class Propagation {
       case OpKind::sdy_sharding_constraint: {
         Result<Sharding> sharding = parse_sharding(op.as<ShardingAttributes>().sharding, meshes_);
         if (!sharding) return sharding.diagnostics();
-        set(op.result(), std::move(*sharding));
+        set(op.result(), filled_in(std::move(*sharding), find(op.operand(0))));
         return Ok{};
       }
       case OpKind::sdy_manual_computation: {
@@ -65,9 +87,12 @@ class Propagation {
         for (size_t i = 0; i < op.num_results(); ++i)
           if (const Sharding* from = find(op.operand(i))) set(op.result(i), *from);
         return Ok{};
+      case OpKind::case_:
+      case OpKind::if_:
+        return branches(op, depth);
       case OpKind::transpose:
         if (const Sharding* from = find(op.operand(0))) {
-          Sharding to{from->mesh, {}, {}};
+          Sharding to{from->mesh, {}, {}, {}};
           for (int64_t d : op.as<DimsAttributes>().dims)
             to.dims.push_back(from->dims[static_cast<size_t>(d)]);
           set(op.result(), std::move(to));
@@ -75,7 +100,7 @@ class Propagation {
         return Ok{};
       case OpKind::broadcast_in_dim:
         if (const Sharding* from = find(op.operand(0))) {
-          Sharding to{from->mesh, {}, {}};
+          Sharding to{from->mesh, {}, {}, {}};
           to.dims.resize(op.result()->type.shape.size());
           const Dims& dims = op.as<DimsAttributes>().dims;
           for (size_t d = 0; d < dims.size(); ++d)
@@ -86,7 +111,7 @@ class Propagation {
       case OpKind::reduce:
         for (size_t i = 0; i < op.num_results(); ++i)
           if (const Sharding* from = find(op.operand(i))) {
-            Sharding to{from->mesh, {}, {}};
+            Sharding to{from->mesh, {}, {}, {}};
             const Dims& reduced = op.as<DimsAttributes>().dims;
             for (size_t d = 0; d < from->dims.size(); ++d)
               if (std::find(reduced.begin(), reduced.end(), static_cast<int64_t>(d)) ==
@@ -98,10 +123,106 @@ class Propagation {
       case OpKind::dot_general:
         product(op);
         return Ok{};
+      case OpKind::reshape:
+        reshape(op);
+        return Ok{};
+      case OpKind::gather:
+        gather(op);
+        return Ok{};
+      case OpKind::slice:
+      case OpKind::dynamic_slice:
+      case OpKind::dynamic_update_slice:
+      case OpKind::pad:
+      case OpKind::concatenate:
+      case OpKind::reverse:
+      case OpKind::sort:
+      case OpKind::scatter:
+      case OpKind::cholesky:
+      case OpKind::reduce_window:
+        whole_dims(op, 0);
+        return Ok{};
+      case OpKind::triangular_solve:
+        whole_dims(op, 1);
+        return Ok{};
+      case OpKind::custom_call:
+        if (op.num_operands() == 1 && op.num_results() == 1) whole_dims(op, 0);
+        return Ok{};
       default:
         if (has_trait(op.kind, kElementwise)) elementwise(op);
         return Ok{};
     }
+  }
+
+  // Results of the same rank as an operand: dimensions that keep their extent stay cut.
+  void whole_dims(const Op& op, size_t first) {
+    for (size_t i = 0; i < op.num_results(); ++i) {
+      size_t o = op.num_results() > 1 ? i : first;
+      if (o >= op.num_operands()) return;
+      const Sharding* from = find(op.operand(o));
+      const std::vector<int64_t>& old_shape = op.operand(o)->type.shape;
+      const std::vector<int64_t>& shape = op.result(i)->type.shape;
+      if (!from || old_shape.size() != shape.size()) continue;
+      Sharding to{from->mesh, from->dims, {}, {}};
+      for (size_t d = 0; d < shape.size(); ++d)
+        if (shape[d] != old_shape[d]) to.dims[d].clear();
+      set(op.result(i), std::move(to));
+    }
+  }
+
+  // Dimensions with the same extent, and the same number of elements before them, stay cut.
+  void reshape(const Op& op) {
+    const Sharding* from = find(op.operand(0));
+    if (!from) return;
+    const std::vector<int64_t>& old_shape = op.operand(0)->type.shape;
+    const std::vector<int64_t>& shape = op.result()->type.shape;
+    Sharding to{from->mesh, std::vector<std::vector<MeshAxis>>(shape.size()), {}, {}};
+    int64_t before = 1, old_before = 1;
+    for (size_t d = 0, old = 0; d < shape.size() && old < old_shape.size();) {
+      if (before == old_before && shape[d] == old_shape[old]) {
+        to.dims[d] = from->dims[old];
+        before *= shape[d++];
+        old_before *= old_shape[old++];
+      } else if (before * shape[d] <= old_before * old_shape[old]) {
+        before *= shape[d++];
+      } else {
+        old_before *= old_shape[old++];
+      }
+    }
+    set(op.result(), std::move(to));
+  }
+
+  // Dimensions that every slice has whole stay cut.
+  void gather(const Op& op) {
+    const Sharding* from = find(op.operand(0));
+    if (!from) return;
+    const auto& attributes = op.as<GatherAttributes>();
+    const std::vector<int64_t>& shape = op.operand(0)->type.shape;
+    auto contains = [](const Dims& dims, size_t d) {
+      return std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) != dims.end();
+    };
+    Sharding to{from->mesh, {}, {}, {}};
+    to.dims.resize(op.result()->type.shape.size());
+    size_t next = 0;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (contains(attributes.collapsed_slice_dims, d) ||
+          contains(attributes.operand_batching_dims, d))
+        continue;
+      size_t at = static_cast<size_t>(attributes.offset_dims[next++]);
+      if (attributes.slice_sizes[d] == shape[d]) to.dims[at] = from->dims[d];
+    }
+    set(op.result(), std::move(to));
+  }
+
+  // Of a conditional, what the branches agree on; the first that is known stands for all.
+  Status branches(const Op& op, int depth) {
+    for (size_t r = 0; r < op.num_regions(); ++r) {
+      if (Status status = run(op.nested(r), depth); !status) return status;
+      const Op* end = op.nested(r).terminator();
+      for (size_t i = 0; i < op.num_results() && i < end->num_operands(); ++i)
+        if (const Sharding* from = find(end->operand(i)); from && !find(op.result(i)))
+          set(op.result(i), Sharding(*from));
+    }
+    return Ok{};
   }
 
   void elementwise(const Op& op) {
@@ -111,7 +232,7 @@ class Propagation {
       if (!one || operand->type.shape != op.result()->type.shape) continue;
       if (!best || (best->replicated() && !one->replicated())) best = one;
     }
-    if (best) set(op.result(), Sharding(*best));
+    if (best) set(op.result(), Sharding{best->mesh, best->dims, {}, {}});
   }
 
   void product(const Op& op) {
@@ -119,7 +240,7 @@ class Propagation {
     const Sharding *left = find(op.operand(0)), *right = find(op.operand(1));
     const Sharding* any = left ? left : right;
     if (!any || (left && right && left->mesh != right->mesh)) return;
-    Sharding to{any->mesh, {}, {}};
+    Sharding to{any->mesh, {}, {}, {}};
     std::vector<size_t> used;
     auto add = [&](const Sharding* from, size_t dim) {
       std::vector<MeshAxis> axes;
@@ -197,15 +318,15 @@ Result<std::vector<Sharding>> result_shardings(const Module& module, std::span<c
   if (Status status = propagation.run(entry.body(), 0); !status) return status.diagnostics();
   std::vector<Sharding> out;
   for (size_t r = 0; r < entry.result_types.size(); ++r) {
+    const Sharding* found = propagation.find(entry.body().terminator()->operand(r));
     std::string_view text;
     if (r < entry.result_extra.size()) text = text_in(entry.result_extra[r]);
     if (!text.empty()) {
       Result<Sharding> sharding = parse_sharding(text, meshes);
       if (!sharding) return sharding.diagnostics();
-      out.push_back(std::move(*sharding));
+      out.push_back(filled_in(std::move(*sharding), found));
       continue;
     }
-    const Sharding* found = propagation.find(entry.body().terminator()->operand(r));
     out.push_back(found ? *found : Sharding{});
     out.back().dims.resize(entry.result_types[r].shape.size());
   }

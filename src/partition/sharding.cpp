@@ -27,17 +27,37 @@ int64_t Mesh::coordinate(int64_t place, size_t axis) const {
   return place % sizes[axis];
 }
 
-int64_t Sharding::parts(size_t dim) const {
+namespace {
+
+int64_t parts_along(const std::vector<MeshAxis>& axes) {
   int64_t out = 1;
-  for (const MeshAxis& axis : dims[dim]) out *= axis.size;
+  for (const MeshAxis& axis : axes) out *= axis.size;
   return out;
 }
 
-int64_t Sharding::part(size_t dim, int64_t place) const {
+int64_t part_along(const Mesh& mesh, const std::vector<MeshAxis>& axes, int64_t place) {
   int64_t out = 0;
-  for (const MeshAxis& axis : dims[dim])
-    out = out * axis.size + mesh->coordinate(place, axis.axis) / axis.stride % axis.size;
+  for (const MeshAxis& axis : axes)
+    out = out * axis.size + mesh.coordinate(place, axis.axis) / axis.stride % axis.size;
   return out;
+}
+
+}  // namespace
+
+int64_t Sharding::parts(size_t dim) const {
+  return parts_along(dims[dim]);
+}
+
+int64_t Sharding::part(size_t dim, int64_t place) const {
+  return part_along(*mesh, dims[dim], place);
+}
+
+int64_t Sharding::summands() const {
+  return parts_along(unreduced);
+}
+
+int64_t Sharding::summand(int64_t place) const {
+  return part_along(*mesh, unreduced, place);
 }
 
 bool Sharding::replicated() const {
@@ -101,12 +121,14 @@ class Reader {
   }
 
   // {"x", "y", ?}p0: axes, whether more may be added, a priority.
-  bool axes(const Mesh& mesh, std::vector<MeshAxis>& out) {
+  bool axes(const Mesh& mesh, std::vector<MeshAxis>& out, bool* open = nullptr) {
     if (!take("{")) return false;
     while (!take("}")) {
       if (!take("?")) {
         out.emplace_back();
         if (!axis(mesh, out.back())) return false;
+      } else if (open) {
+        *open = true;
       }
       take(",");
     }
@@ -130,7 +152,9 @@ class Reader {
     if (!take(",") || !take("[")) return false;
     while (!take("]")) {
       out.dims.emplace_back();
-      if (!axes(*out.mesh, out.dims.back())) return false;
+      bool open = false;
+      if (!axes(*out.mesh, out.dims.back(), &open)) return false;
+      out.open.push_back(open);
       take(",");
     }
     while (take(",")) {

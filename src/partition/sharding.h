@@ -39,11 +39,15 @@ struct Sharding {
   // Per dimension the axes along which it is cut, the most significant first.
   std::vector<std::vector<MeshAxis>> dims;
   std::vector<MeshAxis> unreduced;  // the array is the sum of what lies along these
+  std::vector<bool> open;           // per dimension, if read: whether it may be cut along more axes
 
   int64_t parts(size_t dim) const;
   // The number of the part of a dimension that the device at a place of the mesh has.
   int64_t part(size_t dim, int64_t place) const;
-  bool replicated() const;
+  // The same of the sum: how many summands there are, and which one a device has.
+  int64_t summands() const;
+  int64_t summand(int64_t place) const;
+  bool replicated() const;  // the whole array everywhere
   std::vector<int64_t> local_shape(const std::vector<int64_t>& shape) const;
 };
 

@@ -66,11 +66,33 @@ Error* deleted() {
   return make_error(kInvalidArgument, "the array has been deleted or donated");
 }
 
-bool row_major(const MemoryLayout* layout, size_t rank) {
-  if (!layout || layout->kind != MemoryLayout::kTiled || layout->tiled.n_tiles != 0) return !layout;
-  for (size_t i = 0; i < layout->tiled.n_minor_to_major; ++i)
-    if (layout->tiled.minor_to_major[i] != static_cast<int64_t>(rank - 1 - i)) return false;
-  return true;
+// Null for layouts that we have not.
+Layout* read_layout(const MemoryLayout* layout, size_t rank) {
+  if (!layout) return row_major(rank);
+  if (layout->kind != MemoryLayout::kTiled || layout->tiled.n_tiles != 0 ||
+      layout->tiled.n_minor_to_major != rank)
+    return nullptr;
+  std::vector<int64_t> order(layout->tiled.minor_to_major, layout->tiled.minor_to_major + rank);
+  std::reverse(order.begin(), order.end());
+  return layout_of(order);
+}
+
+// The bytes of an array from one layout in another.
+void copy_between(std::byte* to, const Layout& to_layout, const std::byte* from,
+                  const Layout& from_layout, const Type& type) {
+  if (&to_layout == &from_layout) {
+    std::memcpy(to, from, static_cast<size_t>(type.bytes()));
+    return;
+  }
+  int64_t width = storage_bytes(type.dtype), stride = width;
+  std::vector<int64_t> strides(type.shape.size());
+  for (size_t d = type.shape.size(); d-- > 0;) {
+    size_t dim = static_cast<size_t>(from_layout.order[d]);
+    strides[dim] = stride;
+    stride *= type.shape[dim];
+  }
+  if (stride == 0) return;
+  copy_strided(to, from, width, in_memory(to_layout, type.shape), in_memory(to_layout, strides));
 }
 
 }  // namespace
@@ -112,9 +134,10 @@ std::shared_ptr<Storage> Buffer::lock_storage() {
   return storage;
 }
 
-Buffer* make_buffer(Memory* memory, Type type, std::shared_ptr<Storage> storage) {
+Buffer* make_buffer(Memory* memory, Type type, std::shared_ptr<Storage> storage, Layout* layout) {
   auto* out = new Buffer();
   out->memory = memory;
+  out->layout = layout ? layout : row_major(type.is_tensor() ? type.shape.size() : 0);
   out->type = std::move(type);
   out->storage = std::move(storage);
   return out;
@@ -126,8 +149,9 @@ Error* client_buffer_from_host_buffer(ClientBufferFromHostBufferArgs* args) {
   return guarded([&]() -> Error* {
     Result<Type> type = array_type(args->type, args->dims, args->n_dims);
     if (!type) return make_error(kUnimplemented, type.diagnostics());
-    if (!row_major(args->device_layout, args->n_dims))
-      return make_error(kUnimplemented, "only row-major layouts are supported on a device");
+    if (Layout* layout = read_layout(args->device_layout, args->n_dims);
+        !layout || !layout->row_major)
+      return make_error(kUnimplemented, "arrays come from the host in row-major layouts only");
     Client& client = *args->client;
     Device* device = args->device ? args->device : client.devices.front();
     Memory* memory = args->memory ? args->memory : device->memories.front();
@@ -162,8 +186,8 @@ Error* client_create_view_of_device_buffer(ClientCreateViewOfDeviceBufferArgs* a
   return guarded([&]() -> Error* {
     Result<Type> type = array_type(args->type, args->dims, args->n_dims);
     if (!type) return make_error(kUnimplemented, type.diagnostics());
-    if (!row_major(args->layout, args->n_dims))
-      return make_error(kUnimplemented, "only row-major layouts are supported on a device");
+    Layout* layout = read_layout(args->layout, args->n_dims);
+    if (!layout) return make_error(kUnimplemented, "layouts with tiles are not supported");
     Memory* memory = args->head.struct_size >= 112 && args->memory ? args->memory
                      : args->device                                ? args->device->memories.front()
                                                                    : args->client->memories.front();
@@ -171,9 +195,9 @@ Error* client_create_view_of_device_buffer(ClientCreateViewOfDeviceBufferArgs* a
                     user = args->on_delete_user] {
       if (on_delete) on_delete(address, user);
     };
-    args->buffer =
-        make_buffer(memory, *type,
-                    Storage::borrow(args->client->memory, args->address, type->bytes(), release));
+    args->buffer = make_buffer(
+        memory, *type, Storage::borrow(args->client->memory, args->address, type->bytes(), release),
+        layout);
     return nullptr;
   });
 }
@@ -242,7 +266,7 @@ static Error* copy_buffer(Buffer& buffer, Memory* to, Buffer*& out) {
     std::shared_ptr<Storage> storage = Storage::make(to->device->client->memory, from->bytes());
     if (!storage) return no_memory(from->bytes());
     std::memcpy(storage->data(), from->data(), static_cast<size_t>(from->bytes()));
-    out = make_buffer(to, buffer.type, std::move(storage));
+    out = make_buffer(to, buffer.type, std::move(storage), buffer.layout);
     return nullptr;
   });
 }
@@ -266,12 +290,15 @@ Error* buffer_to_host_buffer(BufferToHostBufferArgs* args) {
       args->dst_size = bytes;
       return nullptr;
     }
-    if (!row_major(args->host_layout, buffer.type.shape.size()))
-      return make_error(kUnimplemented, "arrays are copied to the host in row-major order only");
+    Layout* layout = buffer.type.is_tensor()
+                         ? read_layout(args->host_layout, buffer.type.shape.size())
+                         : buffer.layout;
+    if (!layout) return make_error(kUnimplemented, "layouts with tiles are not supported");
     if (args->dst_size < bytes)
       return make_error(kInvalidArgument,
                         fmt::format("{} bytes given for an array of {}", args->dst_size, bytes));
-    std::memcpy(args->dst, storage->data(), bytes);
+    copy_between(static_cast<std::byte*>(args->dst), *layout, storage->data(), *buffer.layout,
+                 buffer.type);
     args->event = new Event();
     return nullptr;
   });

@@ -8,6 +8,7 @@
 #include "pjrt/error.h"
 #include "pjrt/functions.h"
 #include "pjrt/objects.h"
+#include "pjrt/optimized_text.h"
 #include "pjrt/protobuf.h"
 #include "pjrt/types.h"
 #include "support/sha256.h"
@@ -39,19 +40,15 @@ NamedValue figure(const char* name, double value) {
 void describe(CompiledProgram& program) {
   for (const ullage::Executable::Output& output : program.code->outputs()) {
     program.output_types.push_back(element_type_of(output.type));
-    program.output_ranks.push_back(output.type.shape.size());
-    program.output_dims.insert(program.output_dims.end(), output.type.shape.begin(),
-                               output.type.shape.end());
+    size_t o = program.output_ranks.size();
+    std::vector<int64_t> shape = as_seen(*program.output_layouts[o], output.type.shape);
+    program.output_ranks.push_back(shape.size());
+    program.output_dims.insert(program.output_dims.end(), shape.begin(), shape.end());
   }
   program.output_kinds.assign(program.output_types.size(), kMemoryKind);
   program.output_kind_lens.assign(program.output_types.size(), std::strlen(kMemoryKind));
   program.argument_kinds.assign(program.code->arguments().size(), kMemoryKind);
   program.argument_kind_lens.assign(program.code->arguments().size(), std::strlen(kMemoryKind));
-  std::vector<size_t> argument_ranks;
-  for (const ullage::Executable::Argument& argument : program.code->arguments())
-    argument_ranks.push_back(argument.type.shape.size());
-  program.argument_layouts = row_major_layouts(argument_ranks);
-  program.output_layouts = row_major_layouts(program.output_ranks);
   if (program.shards) {
     for (const std::string& text : program.shards->argument_messages) {
       program.argument_shardings.push_back(text.data());
@@ -88,13 +85,17 @@ Error* compile_program(std::string artifact, std::string options, const CompileS
   program->name = (*module)->name;
   if (program->request.replicas != 1)
     return make_error(kUnimplemented, "programs with replicas are not supported");
+  if (!(*module)->entry()) return make_error(kInvalidArgument, "a program without a function");
+  std::unique_ptr<ShardPlan> shards;
   if (program->request.partitions > 1) {
-    auto shards = std::make_unique<ShardPlan>();
-    if (!(*module)->entry()) return make_error(kInvalidArgument, "a program without a function");
+    shards = std::make_unique<ShardPlan>();
     Status status = make_shard_plan(**module, program->request.partitions, *shards);
     if (!status) return make_error(kUnimplemented, status.diagnostics());
-    program->shards = std::move(shards);
   }
+  Status laid_out = apply_layouts(**module, program->argument_layouts, program->output_layouts);
+  if (!laid_out) return make_error(kUnimplemented, laid_out.diagnostics());
+  if (shards) shards->lay_out(program->argument_layouts, program->output_layouts);
+  program->shards = std::move(shards);
   CompileSettings settings = program->request.settings;
   // What the verifier complains about is the program's fault, what comes later is ours.
   bool verified = false;
@@ -133,6 +134,18 @@ Error* load(Client& client, std::shared_ptr<const CompiledProgram> program,
   out = loaded.release();
   return nullptr;
 }
+
+}  // namespace
+
+const std::string& CompiledProgram::shown() const {
+  std::call_once(shown_once_, [&] {
+    Result<std::string> text = optimized_text(artifact, request.settings);
+    shown_ = text ? std::move(*text) : artifact;
+  });
+  return shown_;
+}
+
+namespace {
 
 void hand_out(std::string text, const char*& bytes, size_t& length, void*& holder,
               void (*&deleter)(void*)) {
@@ -227,7 +240,7 @@ Error* executable_parameter_memory_kinds(ExecutableParameterMemoryKindsArgs* arg
 
 // Asked twice: first for the size, then for the bytes.
 Error* executable_optimized_program(ExecutableOptimizedProgramArgs* args) {
-  const std::string& text = args->exe->program->artifact;
+  const std::string& text = args->exe->program->shown();
   args->program->format = kFormat.data();
   args->program->format_len = kFormat.size();
   if (!args->program->code) {

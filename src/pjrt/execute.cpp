@@ -60,17 +60,31 @@ class Run {
            begin + options_->n_non_donatable;
   }
 
+  // Whether an argument is handed out again as it is.
+  bool is_result(size_t a) const {
+    for (const ullage::Executable::Output& output : code_.outputs())
+      if (output.kind == ullage::Executable::Output::Kind::argument && output.index == a)
+        return true;
+    return false;
+  }
+
   // The buffer of an argument on one of the devices, with its memory held; null if it has none.
   Error* hold(size_t device, size_t a, const std::vector<int64_t>& shape,
               std::shared_ptr<Storage>& out) {
     Buffer& buffer = *arguments_[device][a];
     const Type& expected = code_.arguments()[a].type;
+    const Layout& layout = *program_.argument_layouts[a];
     // The first token of a chain comes as an empty array.
-    if (expected.is_tensor() && (buffer.type.dtype != expected.dtype || buffer.type.shape != shape))
+    if (expected.is_tensor() &&
+        (buffer.type.dtype != expected.dtype || buffer.type.shape != as_seen(layout, shape)))
       return make_error(
           kInvalidArgument,
           fmt::format("argument {} is {}, the program takes {}", a, to_string(buffer.type),
-                      to_string(Type::tensor(expected.dtype, shape))));
+                      to_string(Type::tensor(expected.dtype, as_seen(layout, shape)))));
+    if (expected.is_tensor() && buffer.layout != &layout)
+      return make_error(kInvalidArgument,
+                        fmt::format("argument {} has the layout {}, the program takes {}", a,
+                                    buffer.layout->text, layout.text));
     out = buffer.lock_storage();
     if (out) return nullptr;
     return make_error(kInvalidArgument, fmt::format("argument {} has been deleted or donated", a));
@@ -112,7 +126,7 @@ class Run {
                                         a));
         donated.push_back(buffer);
         // A donor's memory is taken only if the run really uses it.
-        if (expected[a].aliased || expected[a].overwritten) taken.push_back(buffer);
+        if (expected[a].aliased || expected[a].overwritten || is_result(a)) taken.push_back(buffer);
       }
     }
     for (Buffer* buffer : taken) {
@@ -158,12 +172,15 @@ class Run {
   Error* hand_out(size_t o, Buffer** const* outputs) {
     const Type& type = code_.outputs()[o].type;
     const Sharding* sharding = program_.shards ? &program_.shards->results[o] : nullptr;
+    Layout* layout = program_.output_layouts[o];
     std::shared_ptr<Storage> whole = result(o);
     bool cut = sharding && sharding->mesh && !sharding->replicated();
     for (size_t device = 0; device < devices_.size(); ++device) {
       Memory* memory = devices_[device]->memories.front();
       if (!cut) {
-        outputs[device][o] = make_buffer(memory, type, whole);
+        Type seen = type;
+        if (type.is_tensor()) seen.shape = as_seen(*layout, type.shape);
+        outputs[device][o] = make_buffer(memory, std::move(seen), whole, layout);
         continue;
       }
       Type local = Type::tensor(type.dtype, sharding->local_shape(type.shape));
@@ -171,7 +188,8 @@ class Run {
       if (!shard) return no_memory(local.bytes(), "a shard of a result");
       int64_t place = sharding->mesh->place_of(static_cast<int64_t>(device));
       copy_shard(type, *sharding, place, whole->data(), shard->data(), true);
-      outputs[device][o] = make_buffer(memory, std::move(local), std::move(shard));
+      local.shape = as_seen(*layout, local.shape);
+      outputs[device][o] = make_buffer(memory, std::move(local), std::move(shard), layout);
     }
     return nullptr;
   }

@@ -1,36 +1,9 @@
-// The extensions about layouts and shardings. All arrays are row-major, so there is one layout for
-// each rank; it lives as long as the process and nobody needs to destroy it.
-#include <array>
-#include <deque>
-#include <mutex>
-#include <string>
-
+// The extensions about layouts and shardings. A layout lives as long as the process and nobody
+// needs to destroy it.
 #include "pjrt/functions.h"
 #include "pjrt/objects.h"
 
 namespace ullage::pjrt {
-
-struct Layout {
-  std::string text;  // minor to major
-};
-
-static Layout* row_major(size_t rank) {
-  static std::mutex mutex;
-  static std::deque<Layout> layouts;  // by rank
-  std::lock_guard lock(mutex);
-  while (layouts.size() <= rank) {
-    std::string text = "{";
-    for (size_t d = layouts.size(); d-- > 0;) text += std::to_string(d) + (d > 0 ? "," : "");
-    layouts.push_back({text + "}"});
-  }
-  return &layouts[rank];
-}
-
-std::vector<Layout*> row_major_layouts(const std::vector<size_t>& ranks) {
-  std::vector<Layout*> out;
-  for (size_t rank : ranks) out.push_back(row_major(rank));
-  return out;
-}
 
 Error* layout_destroy(LayoutsMemoryLayoutDestroyArgs*) {
   return nullptr;
@@ -50,7 +23,7 @@ Error* client_default_layout(LayoutsClientGetDefaultLayoutArgs* args) {
 }
 
 Error* buffer_memory_layout(LayoutsBufferMemoryLayoutArgs* args) {
-  args->layout = row_major(args->buffer->type.shape.size());
+  args->layout = args->buffer->layout;
   return nullptr;
 }
 

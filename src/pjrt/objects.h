@@ -14,6 +14,7 @@
 #include "pjrt/abi.h"
 #include "pjrt/compile_options.h"
 #include "pjrt/event.h"
+#include "pjrt/layouts.h"
 #include "pjrt/shards.h"
 #include "runtime/host_memory.h"
 #include "runtime/thread_pool.h"
@@ -87,7 +88,8 @@ class Storage {
 
 struct Buffer {
   Memory* memory = nullptr;
-  Type type;
+  Type type;                         // as JAX sees it
+  Layout* layout = nullptr;          // how its bytes lie
   std::mutex mutex;                  // guards what follows
   std::shared_ptr<Storage> storage;  // null once deleted or donated
   int64_t external_references = 0;
@@ -96,12 +98,15 @@ struct Buffer {
   std::shared_ptr<Storage> lock_storage();
 };
 
-Buffer* make_buffer(Memory* memory, Type type, std::shared_ptr<Storage> storage);
+// Row-major unless there is a layout.
+Buffer* make_buffer(Memory* memory, Type type, std::shared_ptr<Storage> storage,
+                    Layout* layout = nullptr);
 
-// A compiled program and all that is asked about it. Never changes.
+// A compiled program and all that is asked about it. Never changes, but for the text that is made
+// when somebody wants to see it.
 struct CompiledProgram {
   std::string name;
-  std::string artifact;  // as received: what is shown, serialised and analysed again
+  std::string artifact;  // as received: what is serialised and compiled again
   std::string options;   // the serialised request
   std::string fingerprint;
   CompileRequest request;
@@ -118,10 +123,13 @@ struct CompiledProgram {
   std::vector<size_t> argument_kind_lens;
   std::vector<Layout*> argument_layouts, output_layouts;
   std::vector<NamedValue> costs;
-};
 
-// Layouts live as long as the process.
-std::vector<Layout*> row_major_layouts(const std::vector<size_t>& ranks);
+  const std::string& shown() const;
+
+ private:
+  mutable std::once_flag shown_once_;
+  mutable std::string shown_;
+};
 
 struct Executable {
   std::shared_ptr<const CompiledProgram> program;

@@ -47,6 +47,67 @@ class Sharded(unittest.TestCase):
         z = jax.jit(lambda a: a.sum(), out_shardings=NamedSharding(self.mesh, P()))(x)
         self.assertEqual(float(z), self.a.sum())
 
+    def test_dimensions_that_stay_whole_stay_cut(self):
+        x = self.put(self.a.reshape(8, 4, 2), "x", None, "y")
+        cases = {
+            "element": (lambda a: a[:, -1, :], (2, 1)),
+            "slice": (lambda a: a[:, 1:3], (2, 2, 1)),
+            "reshape": (lambda a: a.reshape(8, 2, 2, 2), (2, 2, 2, 1)),
+            "reversed": (lambda a: a[:, ::-1], (2, 4, 1)),
+            "sorted": (lambda a: jnp.sort(a, 1), (2, 4, 1)),
+            "taken": (lambda a: a[:, jnp.array([3, 0])], (2, 2, 1)),
+            "branch": (lambda a: jax.lax.cond(a.sum() > 0, lambda b: b * 2, lambda b: b, a), (2, 4, 1)),
+        }
+        for name, (f, shard) in cases.items():
+            with self.subTest(name):
+                got = jax.jit(f)(x)
+                self.assertEqual(got.addressable_shards[0].data.shape, shard)
+                np.testing.assert_array_equal(got, f(jnp.array(np.asarray(x))))
+
+    def test_sums_over_devices(self):
+        mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+        with jax.set_mesh(mesh):
+            for dtype in ("float32", "bfloat16", "int32", "complex64"):
+                with self.subTest(dtype):
+                    a = jax.device_put(self.a.astype(dtype), P(None, "x"))
+                    total = jax.jit(lambda a: jax.lax.reduce_sum(a, [1], out_sharding=P(unreduced={"x"})))(a)
+                    self.assertEqual(total.sharding.spec.unreduced, {"x"})
+                    parts = [np.asarray(shard.data).astype("complex64") for shard in total.addressable_shards]
+                    np.testing.assert_allclose(sum(parts) / 2, self.a.sum(1))  # every part is on two devices
+                    twice = jax.jit(lambda t: jax.reshard(t, P()) * 2)(total)
+                    np.testing.assert_allclose(np.asarray(twice).astype("complex64"), 2 * self.a.sum(1))
+            # Every device's part counts, whatever it is.
+            some = jax.shard_map(lambda a: a[0], in_specs=P("x", None), out_specs=P(unreduced={"x"}), check_vma=False)
+            got = jax.jit(lambda a: jax.reshard(some(a), P()))(jax.device_put(self.a[:4], P("x", None)))
+            np.testing.assert_allclose(got, self.a[:4].sum(0))
+
+    def test_the_optimised_program_can_be_read(self):
+        mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+        with jax.set_mesh(mesh):
+            a = jax.device_put(self.a, P("x", "y"))
+            text = jax.jit(lambda a: jnp.sum(jnp.sin(a) + a * 0, 0)).lower(a).compile().as_text()
+        self.assertIn("sine(", text)
+        self.assertIn("devices_test.py", text)  # where it comes from
+        ring = self.shard_map(lambda a: jax.lax.psum(a, "x"), P("x"), P())
+        self.assertIn("add(", ring.lower(self.a).compile().as_text())
+
+    def test_layouts(self):
+        from jax.experimental.layout import Format, Layout
+        a = np.arange(48, dtype=np.float32).reshape(2, 4, 6)
+        for spec in ((), ("y", "x"), (None, None, "y")):
+            for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1)):
+                with self.subTest(spec=spec, order=order):
+                    form = Format(Layout(order), NamedSharding(self.mesh, P(*spec)))
+                    x = jax.device_put(a, form)
+                    self.assertEqual(x.format.layout.major_to_minor, order)
+                    np.testing.assert_array_equal(x, a)
+                    f = jax.jit(lambda b: jnp.sin(b) + 1, in_shardings=form, out_shardings=form, donate_argnums=0)
+                    y = f(x)
+                    self.assertEqual(y.format.layout.major_to_minor, order)
+                    self.assertTrue(x.is_deleted())
+                    np.testing.assert_allclose(y, np.sin(a) + 1, rtol=1e-6)
+                    np.testing.assert_allclose(jax.jit(lambda b: b.T)(y), np.sin(a).T + 1, rtol=1e-6)
+
     def test_donation(self):
         x = self.put(self.a, "x", "y")
         y = jax.jit(lambda a: a + 1, donate_argnums=0)(x)

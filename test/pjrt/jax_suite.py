@@ -83,11 +83,11 @@ def run_file(options, stage, name, arguments, as_cpu):
     if options.log:
         pathlib.Path(options.log).mkdir(parents=True, exist_ok=True)
         (pathlib.Path(options.log) / f"{name}.log").write_text(output)
-    outcomes = dict(re.findall(r"^tests/(\S+) (PASSED|FAILED|ERROR|SKIPPED)", output, re.MULTILINE))
+    outcomes = dict(re.findall(r"^tests/(.+?) (PASSED|FAILED|ERROR|SKIPPED)\b", output, re.MULTILINE))
     failed = [test for test, outcome in outcomes.items() if outcome in ("FAILED", "ERROR")]
     counts = {word.lower(): list(outcomes.values()).count(word) for word in ("PASSED", "FAILED", "ERROR", "SKIPPED")}
     # The test that was running when the process ended.
-    started = re.findall(r"^tests/(\S+) ", output, re.MULTILINE)
+    started = re.findall(r"^tests/(.+?)(?: [A-Z]+ .*)?$", output, re.MULTILINE)
     finished = re.search(r"^=+ .*(?:passed|failed|skipped|deselected).* in ", output, re.MULTILINE)
     if not late and finished:
         return failed, counts, ""
