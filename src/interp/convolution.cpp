@@ -92,6 +92,10 @@ Tensor convolve(const Tensor& lhs, const Tensor& rhs, const ConvolutionAttribute
         });
       }
     }
+    // On truth values the sum is "or".
+    if constexpr (std::is_same_v<T, uint64_t>)
+      if (result.dtype == DType::i1)
+        for (T& value : out) value = value != 0;
     narrow(out, canonical);
   });
   // Back to the order of dimensions the program wants.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 
 #include "interp/special.h"
 
@@ -250,7 +251,12 @@ constexpr auto arc_tangent2 = [](auto y, auto x) {
   if constexpr (kIsComplex<decltype(y)>) {
     using C = decltype(y);
     C i(0, 1);
-    return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+    C rough = -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+    // The same up to half turns, without the logarithm of what is nearly one.
+    C exact = std::atan(y / x);
+    if (!std::isfinite(exact.real()) || !std::isfinite(exact.imag())) return rough;
+    constexpr auto pi = std::numbers::pi_v<typename C::value_type>;
+    return C(exact.real() + pi * std::round((rough.real() - exact.real()) / pi), exact.imag());
   } else {
     return std::atan2(y, x);
   }
@@ -452,6 +458,8 @@ void next_after(const LaneOp& op, In in, Lanes& out, size_t n) {
         code = static_cast<uint16_t>(to < 0 ? sign | 1 : 1);
       else
         code = static_cast<uint16_t>((to > from) == (from > 0) ? code + 1 : code - 1);
+      // Formats without -0 have a NaN there.
+      if (code == sign && format.special == FloatFormat::Special::negative_zero_nan) code = 0;
       out.f[k] = decode(format, code);
     }
   }

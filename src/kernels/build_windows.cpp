@@ -12,9 +12,6 @@ Status GraphBuilder::emit_scatter(Op* op) {
   for (size_t i = 0; i < count; ++i)
     if (op->operand(i)->type.dtype != op->result(i)->type.dtype)
       return unsupported(op, "the results have another type than the operands");
-  for (size_t i = 1; i < count; ++i)
-    if (is_complex(op->result(i)->type.dtype) != is_complex(op->result(0)->type.dtype))
-      return unsupported(op, "real and complex arrays together");
   Draft draft;
   std::vector<ValueId> read;
   for (size_t i = count; i < op->num_operands(); ++i)
@@ -99,7 +96,6 @@ Status GraphBuilder::emit_select_and_scatter(Op* op) {
   const Type& source = op->operand(1)->type;
   if (op->operand(0)->type.dtype != type.dtype || source.dtype != type.dtype)
     return unsupported(op, "the result has another type than the operands");
-  if (is_complex(type.dtype)) return unsupported(op, "complex numbers");
   DType index = type.num_elements() <= INT32_MAX ? DType::i32 : DType::i64;
   Op* failure = nullptr;
   Draft select;
@@ -117,9 +113,9 @@ Status GraphBuilder::emit_select_and_scatter(Op* op) {
   loop.extents = {type.num_elements()};
   loop.roles = {LoopRole::parallel};
   ExprBuilder builder(loop.expr, context(fill, nullptr), 1);
-  std::optional<int32_t> initial = builder.evaluate(op->operand(2), {});
-  if (!initial) return unsupported(builder.failure());
-  loop.outputs.push_back({*initial, builder.loop_index(0)});
+  std::vector<int32_t> initial = builder.evaluate_parts(op->operand(2), {});
+  if (initial.empty()) return unsupported(builder.failure());
+  add_output(loop.outputs, type.dtype, 0, initial, builder.loop_index(0));
   fill.kernel.body = std::move(loop);
   fill.kernel.name = "fill";
   ValueId filled = finish_unnamed(std::move(fill), {type}, op)[0];

@@ -98,6 +98,54 @@ class Arithmetic {
     return expr_.add(out);
   }
 
+  // In the order of the real parts, of equal ones in that of the imaginary parts.
+  int32_t ordered(CompareDirection direction, Number a, Number b) const {
+    int32_t equal = compare(CompareDirection::eq, a.re, b.re);
+    return compare(direction, choose(equal, a.im, a.re), choose(equal, b.im, b.re));
+  }
+  // The first of two that are not ordered.
+  Number extreme(OpKind kind, Number a, Number b) const {
+    int32_t yields =
+        ordered(kind == OpKind::maximum ? CompareDirection::lt : CompareDirection::gt, a, b);
+    return {choose(yields, b.re, a.re), choose(yields, b.im, a.im)};
+  }
+  Number function(OpKind kind, Number z) const {
+    return {part_of(kind, z, 1), part_of(kind, z, 2)};
+  }
+  // -i log((x + iy) / sqrt(x x + y y)), of operands whose squares stay in the range of f64.
+  Number atan2(Number y, Number x) const {
+    int32_t size = op(OpKind::maximum, larger_part(x), larger_part(y));
+    int32_t scale =
+        choose(compare(CompareDirection::gt, size, constant(0x1p500)), constant(0x1p-600),
+               choose(compare(CompareDirection::lt, size, constant(0x1p-400)), constant(0x1p600),
+                      constant(1)));
+    x = {mul(x.re, scale), mul(x.im, scale)};
+    y = {mul(y.re, scale), mul(y.im, scale)};
+    // The sum of squares; as a product where it nearly cancels, because that has not been rounded
+    // before it does.
+    Number sum = {sub(x.re, y.im), add(x.im, y.re)}, other = {add(x.re, y.im), sub(x.im, y.re)};
+    Number xx = multiply(x, x), yy = multiply(y, y), product = multiply(sum, other);
+    Number squares = {add(xx.re, yy.re), add(xx.im, yy.im)};
+    int32_t terms = op(OpKind::maximum, larger_part(xx), larger_part(yy));
+    int32_t cancels =
+        compare(CompareDirection::lt, larger_part(squares), mul(terms, constant(0x1p-10)));
+    squares = {choose(cancels, product.re, squares.re), choose(cancels, product.im, squares.im)};
+    Number direction = divide(sum, function(OpKind::sqrt, squares), type_ == DType::f64);
+    Number logarithm = function(OpKind::log, direction);
+    Number rough = {logarithm.im, op(OpKind::negate, logarithm.re)};
+    // The logarithm of what is close to one loses digits, and only says which half turn it is:
+    // twice the angle is that of sum / other, whose size is 1 + excess.
+    int32_t twice = op(OpKind::atan2, mul(constant(2), add(mul(x.re, y.re), mul(x.im, y.im))),
+                       sub(norm(x), norm(y)));
+    int32_t angle = mul(constant(0.5), twice), pi = constant(3.14159265358979323846);
+    angle = add(angle, mul(pi, op(OpKind::round_nearest_even, div(sub(rough.re, angle), pi))));
+    int32_t excess = div(mul(constant(4), sub(mul(x.im, y.re), mul(x.re, y.im))), norm(other));
+    int32_t near_one = compare(CompareDirection::lt, op(OpKind::abs, excess), constant(0.5));
+    int32_t im = mul(constant(-0.25), op(OpKind::log_plus_one, excess));
+    return {choose(near_one, angle, rough.re), choose(near_one, im, rough.im)};
+  }
+  int32_t norm(Number z) const { return add(mul(z.re, z.re), mul(z.im, z.im)); }
+
   Number multiply(Number a, Number b) const {
     return {sub(mul(a.re, b.re), mul(a.im, b.im)), add(mul(a.re, b.im), mul(a.im, b.re))};
   }
@@ -164,8 +212,7 @@ class Arithmetic {
   }
   // exp(y log x); 0 for x = 0, but 1 if y is 0 too.
   Number power(Number x, Number y) const {
-    Number logarithm = {part_of(OpKind::log, x, 1), part_of(OpKind::log, x, 2)};
-    Number general = exponential(multiply(y, logarithm));
+    Number general = exponential(multiply(y, function(OpKind::log, x)));
     auto is_zero = [&](Number z) {
       return both(compare(CompareDirection::eq, z.re, constant(0)),
                   compare(CompareDirection::eq, z.im, constant(0)));
@@ -283,26 +330,21 @@ std::optional<int32_t> ExprBuilder::eval_complex(Op* op, const IndexVector& inde
   switch (op->kind) {
     case OpKind::compare: {
       CompareDirection direction = op->as<CompareAttributes>().direction;
-      if (direction != CompareDirection::eq && direction != CompareDirection::ne) return fail(op);
+      if (direction != CompareDirection::eq && direction != CompareDirection::ne)
+        return single.ordered(direction, z[0], z[1]);
       int32_t re = single.compare(direction, z[0].re, z[1].re),
               im = single.compare(direction, z[0].im, z[1].im);
       return single.node(direction == CompareDirection::eq ? OpKind::and_ : OpKind::or_, DType::i1,
                          re, im);
     }
     case OpKind::maximum:
-    case OpKind::minimum: {
-      // In the order of the real parts, then of the imaginary ones; the first of two that are not
-      // ordered.
-      CompareDirection direction =
-          op->kind == OpKind::maximum ? CompareDirection::lt : CompareDirection::gt;
-      int32_t first =
-          single.choose(single.compare(CompareDirection::eq, z[0].re, z[1].re), z[0].im, z[0].re);
-      int32_t second =
-          single.choose(single.compare(CompareDirection::eq, z[0].re, z[1].re), z[1].im, z[1].re);
-      int32_t yields = single.compare(direction, first, second);
-      return single.choose(yields, wanted == 0 ? z[1].re : z[1].im,
-                           wanted == 0 ? z[0].re : z[0].im);
-    }
+    case OpKind::minimum:
+      return pick(single, single.extreme(op->kind, z[0], z[1]));
+    case OpKind::clamp:
+      return pick(single, single.extreme(OpKind::minimum,
+                                         single.extreme(OpKind::maximum, z[0], z[1]), z[2]));
+    case OpKind::atan2:
+      return pick(single, wide.atan2(widened(z[0]), widened(z[1])));
     case OpKind::multiply:
       return pick(single, single.multiply(z[0], z[1]));
     case OpKind::chlo_square:

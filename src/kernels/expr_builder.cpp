@@ -335,7 +335,8 @@ std::optional<int32_t> ExprBuilder::eval_elementwise(Op* op, const IndexVector& 
     node.compare_type = op->as<CompareAttributes>().type;
   }
   if (op->kind == OpKind::reduce_precision) node.precision = op->as<ReducePrecisionAttributes>();
-  if (op->kind == OpKind::convert && op->operand(0)->type.dtype == node.dtype)
+  if (op->kind == OpKind::chlo_conj ||
+      (op->kind == OpKind::convert && op->operand(0)->type.dtype == node.dtype))
     return node.operands[0];
   return expr_.add(node);
 }

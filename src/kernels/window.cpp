@@ -254,8 +254,8 @@ std::optional<LoopKernel> window_selection(Op* op, DType index_type, const ExprC
   ExprBuilder builder(kernel.expr, context, loops.extents.size());
   int32_t inside = -1;
   IndexVector at = element_index(builder, w, loops, operand->type.shape, inside);
-  std::optional<int32_t> element = builder.evaluate(operand, at, inside);
-  if (!element) {
+  std::vector<int32_t> element = builder.evaluate_parts(operand, at, inside);
+  if (element.empty()) {
     failure = builder.failure();
     return {};
   }
@@ -265,16 +265,19 @@ std::optional<LoopKernel> window_selection(Op* op, DType index_type, const ExprC
   IndexVector out;
   for (int64_t loop : loops.window_loop) out.push_back(loop_or_zero(builder, loop));
   Access store = builder.address(windows, out);
-  DType dtype = operand->type.dtype;
-  kernel.outputs = {{*element, store}, {place, store}};
-  reduction.initial = {constant_node(kernel.expr, dtype, 0), none};
+  DType dtype = real_part(operand->type.dtype);
+  const auto count = static_cast<int32_t>(element.size());
+  add_output(kernel.outputs, operand->type.dtype, 0, element, store);
+  add_output(kernel.outputs, index_type, 1, {place}, store);
+  reduction.initial.assign(element.size(), constant_node(kernel.expr, dtype, 0));
+  reduction.initial.push_back(none);
 
   // The accumulator stays if it is an element and the new one is none, or not selected instead.
   Region& select = op->nested(0);
   ExprContext body_context = context;
-  body_context.parameter = [&select](Value* value) -> std::optional<int32_t> {
+  body_context.parameter = [&select, count](Value* value) -> std::optional<int32_t> {
     if (value->region() != &select) return {};
-    return value->index() == 0 ? 0 : 2;
+    return value->index() == 0 ? 0 : count + 1;
   };
   Expr& body = reduction.body;
   ExprBuilder selector(body, std::move(body_context), 0);
@@ -283,18 +286,19 @@ std::optional<LoopKernel> window_selection(Op* op, DType index_type, const ExprC
     failure = selector.failure();
     return {};
   }
-  int32_t old_value = parameter_node(body, dtype, 0),
-          old_place = parameter_node(body, index_type, 1),
-          new_value = parameter_node(body, dtype, 2),
-          new_place = parameter_node(body, index_type, 3);
+  int32_t old_place = parameter_node(body, index_type, count),
+          new_place = parameter_node(body, index_type, 2 * count + 1);
   int32_t zero = constant_node(body, index_type, 0);
   int32_t stays = operation(
       body, OpKind::and_, DType::i1, compared(body, CompareDirection::ge, old_place, zero),
       operation(body, OpKind::or_, DType::i1, compared(body, CompareDirection::lt, new_place, zero),
                 *chosen));
-  reduction.body_results = {
-      operation(body, OpKind::select, dtype, stays, old_value, new_value),
-      operation(body, OpKind::select, index_type, stays, old_place, new_place)};
+  for (int32_t part = 0; part < count; ++part)
+    reduction.body_results.push_back(operation(body, OpKind::select, dtype, stays,
+                                               parameter_node(body, dtype, part),
+                                               parameter_node(body, dtype, count + 1 + part)));
+  reduction.body_results.push_back(
+      operation(body, OpKind::select, index_type, stays, old_place, new_place));
   return kernel;
 }
 
@@ -316,8 +320,8 @@ std::optional<ScatterKernel> selected_scatter(Op* op, DType index_type, const Ex
   ExprBuilder builder(kernel.expr, context, kernel.extents.size());
   IndexVector index;
   for (int64_t loop : loop_of) index.push_back(loop_or_zero(builder, loop));
-  std::optional<int32_t> update = builder.evaluate(source, index);
-  if (!update) {
+  std::vector<int32_t> update = builder.evaluate_parts(source, index);
+  if (update.empty()) {
     failure = builder.failure();
     return {};
   }
@@ -332,7 +336,7 @@ std::optional<ScatterKernel> selected_scatter(Op* op, DType index_type, const Ex
   store.dynamic.push_back({place, 1});
   kernel.in_range =
       compared(kernel.expr, CompareDirection::ge, place, constant_node(kernel.expr, DType::i64, 0));
-  kernel.outputs = {{*update, store}};
+  add_output(kernel.outputs, source->type.dtype, 0, update, store);
   return kernel;
 }
 

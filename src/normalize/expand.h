@@ -15,8 +15,12 @@ bool expand_dot(const Module& module, OpMaker& maker, Op* op);
 bool expand_einsum(const Module& module, OpMaker& maker, Op* op);
 bool expand_index_select(const Module& module, OpMaker& maker, Op* op);
 bool expand_batch_norm(const Module& module, OpMaker& maker, Op* op);
-// Convolutions of floats below 16 bits, in f32.
+// Operations on elements for which there is no code of their own, on wider ones.
 bool expand_convolution(const Module& module, OpMaker& maker, Op* op);
+bool expand_top_k(const Module& module, OpMaker& maker, Op* op);
+bool expand_decomposition(const Module& module, OpMaker& maker, Op* op);
+// A product of each group of rows, as a loop over the groups.
+bool expand_ragged_dot(const Module& module, OpMaker& maker, Op* op);
 // Custom calls by which exporters mark shardings, layouts and memories, and ApproxTopK, in place of
 // which the exact one is taken.
 bool expand_custom_call(const Module& module, OpMaker& maker, Op* op);

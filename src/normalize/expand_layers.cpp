@@ -59,7 +59,7 @@ bool expand_einsum(const Module&, OpMaker& maker, Op* op) {
   Lettered lhs{op->operand(0), inputs.substr(0, comma)};
   const Type& type = op->result()->type;
   if (config.find('.') != std::string::npos || repeats_letter(lhs.letters) ||
-      repeats_letter(output) || type.dtype == DType::i1 || is_complex(type.dtype))
+      repeats_letter(output))
     return false;
   if (comma != std::string::npos) {
     Lettered rhs{op->operand(1), inputs.substr(comma + 1)};
@@ -179,20 +179,6 @@ bool expand_batch_norm(const Module&, OpMaker& maker, Op* op) {
       {maker.convert(binary(OpKind::multiply, all(factor), change), type.dtype),
        maker.convert(binary(OpKind::divide, product, root), op->result(1)->type.dtype),
        maker.convert(sum, op->result(2)->type.dtype)});
-  return true;
-}
-
-bool expand_convolution(const Module&, OpMaker& maker, Op* op) {
-  auto small = [](Value* value) {
-    return is_float(value->type.dtype) && bit_width(value->type.dtype) < 16;
-  };
-  Value *lhs = op->operand(0), *rhs = op->operand(1);
-  if (!small(lhs) && !small(rhs) && !small(op->result())) return false;
-  Type type = Type::tensor(DType::f32, op->result()->type.shape);
-  Value* result = maker.make(OpKind::convolution,
-                             {maker.convert(lhs, DType::f32), maker.convert(rhs, DType::f32)}, type,
-                             op->attributes);
-  maker.replace_with({maker.convert(result, op->result()->type.dtype)});
   return true;
 }
 

@@ -103,10 +103,7 @@ bool expand_collective(const Module&, OpMaker& maker, Op* op) {
     const Dims& pairs = attributes.pairs;
     if (std::any_of(pairs.begin(), pairs.end(), [](int64_t d) { return d != 0; })) return false;
     Value* sent = op->operand(0);
-    if (pairs.empty()) {
-      if (is_complex(sent->type.dtype)) return false;
-      sent = maker.splat(sent->type, 0);
-    }
+    if (pairs.empty()) sent = maker.splat(sent->type, 0);
     maker.replace_with({sent});
     return true;
   }
@@ -148,6 +145,10 @@ const Row kRows[] = {
     {OpKind::batch_norm_training, expand_batch_norm},
     {OpKind::batch_norm_grad, expand_batch_norm},
     {OpKind::convolution, expand_convolution},
+    {OpKind::chlo_top_k, expand_top_k},
+    {OpKind::cholesky, expand_decomposition},
+    {OpKind::triangular_solve, expand_decomposition},
+    {OpKind::chlo_ragged_dot, expand_ragged_dot},
     {OpKind::custom_call, expand_custom_call},
     {OpKind::get_dimension_size, expand_dimension_size},
     {OpKind::get_tuple_element, expand_tuple_element},

@@ -35,7 +35,11 @@ void append(std::vector<std::byte>& bytes, T value) {
 void append_number(std::vector<std::byte>& bytes, DType dtype, double value) {
   if (dtype == DType::f64) return append(bytes, value);
   if (dtype == DType::f32) return append(bytes, static_cast<float>(value));
-  ULLAGE_CHECK(is_int(dtype), "a constant of another type");
+  if (is_complex(dtype)) {
+    append_number(bytes, real_part(dtype), value);
+    return append_number(bytes, real_part(dtype), 0);
+  }
+  ULLAGE_CHECK(is_int(dtype) || dtype == DType::i1, "a constant of another type");
   auto integer = static_cast<int64_t>(value);
   size_t at = bytes.size();
   append(bytes, integer);
@@ -120,6 +124,36 @@ Value* OpMaker::sum(Value* value, const Dims& dims) {
           ->result();
   function_.create(body, OpKind::return_, {&total, 1}, {}, {}, replaced_->location);
   return reduce->result();
+}
+
+std::vector<Value*> OpMaker::repeat(int64_t trips, std::vector<Value*> values,
+                                    const LoopBody& body) {
+  Type number = Type::tensor(DType::i32, {});
+  values.insert(values.begin(), integer(number, 0));
+  std::vector<Type> types;
+  for (Value* value : values) types.push_back(value->type);
+  Op* loop = op(OpKind::while_, values, types, {}, 2);
+  for (const Type& type : types) {
+    loop->nested(0).add_argument(type);
+    loop->nested(1).add_argument(type);
+  }
+  // Operations go before the terminator, which is told its operands last.
+  auto fill = [&](Region& region, const std::function<std::vector<Value*>(OpMaker&)>& make) {
+    Op* end = function_.create(region, OpKind::return_, {}, {}, {}, replaced_->location);
+    OpMaker inside(function_, end);
+    end->set_operands(make(inside));
+  };
+  fill(loop->nested(0), [&](OpMaker& inside) {
+    return std::vector<Value*>{inside.compare(CompareDirection::lt, loop->nested(0).argument(0),
+                                              inside.integer(number, trips))};
+  });
+  fill(loop->nested(1), [&](OpMaker& inside) {
+    std::span<Value* const> arguments = loop->nested(1).arguments();
+    std::vector<Value*> next = body(inside, arguments[0], arguments.subspan(1));
+    next.insert(next.begin(), inside.same(OpKind::add, {arguments[0], inside.integer(number, 1)}));
+    return next;
+  });
+  return {loop->results().begin() + 1, loop->results().end()};
 }
 
 void OpMaker::replace_with(std::span<Value* const> values) {

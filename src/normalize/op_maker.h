@@ -2,6 +2,7 @@
 // region and with its location. For the passes of this room.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,7 @@ class OpMaker {
   // An elementwise operation on values of the first operand's type.
   Value* same(OpKind kind, std::initializer_list<Value*> operands);
 
-  // A number in every element; floats below f32 are converted from it.
+  // A number in every element, of any type; floats below f32 are converted from it.
   Value* splat(const Type& type, double value);
   Value* integer(const Type& type, int64_t value);
   // The values along a dimension, of type f32, f64, or an integer.
@@ -33,6 +34,11 @@ class OpMaker {
   Value* compare(CompareDirection direction, Value* a, Value* b);
   // The sum over some dimensions.
   Value* sum(Value* value, const Dims& dims);
+  // A loop: `body` gets a maker of operations inside of it, the number of the trip (i32) and what
+  // is carried, and returns what is carried next. The last of these are returned.
+  using LoopBody = std::function<std::vector<Value*>(OpMaker& inside, Value* trip,
+                                                     std::span<Value* const> values)>;
+  std::vector<Value*> repeat(int64_t trips, std::vector<Value*> values, const LoopBody& body);
 
   // Hands the replaced operation's results over and erases it.
   void replace_with(std::span<Value* const> values);

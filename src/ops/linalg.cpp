@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/ragged_dot.h"
 #include "ops/rules.h"
 
 namespace ullage::ops {
@@ -197,8 +198,50 @@ Result<Types> infer_fft(const OpView& view) {
 }
 
 Result<Types> infer_ragged_dot(const OpView& view) {
-  if (view.declared.size() != 1) return violation(view, 0, "the result type must be given");
-  return Types{view.declared[0]};
+  const auto& a = std::get<DotAttributes>(view.attributes);
+  const Type &lhs = view.operands[0], &rhs = view.operands[1], &sizes = view.operands[2];
+  auto refuse = [&](const std::string& what) { return violation(view, 0, what); };
+  if (!lhs.is_tensor() || !rhs.is_tensor() || !sizes.is_tensor())
+    return refuse("operands must be tensors");
+  if (!(element_class(sizes) & kInteger) || sizes.rank() < 1)
+    return refuse("group sizes must be integers, found " + to_string(sizes));
+  if ((element_class(lhs) & kComplex) != (element_class(rhs) & kComplex))
+    return refuse("element types cannot be multiplied: " + two(lhs, rhs));
+  if (a.lhs_batching.size() != a.rhs_batching.size() ||
+      a.lhs_contracting.size() != a.rhs_contracting.size())
+    return refuse("batching or contracting dimensions differ in number");
+  Dims lhs_named = concat(a.lhs_batching, a.lhs_contracting);
+  Dims rhs_named = concat(concat(a.rhs_batching, a.rhs_contracting), a.rhs_group);
+  if (!all_unique(lhs_named) || !all_unique(rhs_named) || !all_in_range(lhs_named, 0, lhs.rank()) ||
+      !all_in_range(rhs_named, 0, rhs.rank()))
+    return refuse("dimensions repeat or are out of range: " + two(lhs, rhs));
+  for (size_t i = 0; i < lhs_named.size(); ++i)
+    if (!dims_agree(lhs.shape[static_cast<size_t>(lhs_named[i])],
+                    rhs.shape[static_cast<size_t>(rhs_named[i])]))
+      return refuse("batching or contracting dimensions differ in size: " + two(lhs, rhs));
+  if (a.lhs_ragged.size() != 1 || !all_in_range(a.lhs_ragged, 0, lhs.rank()))
+    return refuse(
+        fmt::format("needs one ragged dimension of lhs, found {}", shape_string(a.lhs_ragged)));
+  const RaggedDot ragged = ragged_dot(a, lhs.rank());
+  const bool by_group = ragged.mode == RaggedDot::Mode::noncontracting;
+  if (a.rhs_group.size() != (by_group ? 1 : 0))
+    return refuse(
+        fmt::format("the right operand has group dimensions {}", shape_string(a.rhs_group)));
+  const int64_t groups = sizes.shape.back();
+  if (by_group && !dims_agree(rhs.shape[static_cast<size_t>(a.rhs_group[0])], groups))
+    return refuse(fmt::format("sizes of {} groups for {}", groups, to_string(rhs)));
+  std::vector<int64_t> expected;
+  for (int64_t d : ragged.prefix) expected.push_back(lhs.shape[static_cast<size_t>(d)]);
+  expected.push_back(groups);
+  if (sizes.rank() != 1 && !compatible_shapes(sizes.shape, expected))
+    return refuse(fmt::format("group sizes must have shape {}, found {}", shape_string(expected),
+                              to_string(sizes)));
+  std::vector<int64_t> shape;
+  if (ragged.mode == RaggedDot::Mode::contracting) shape.push_back(groups);
+  for (int64_t d : a.lhs_batching) shape.push_back(lhs.shape[static_cast<size_t>(d)]);
+  for (int64_t extent : without(lhs.shape, lhs_named)) shape.push_back(extent);
+  for (int64_t extent : without(rhs.shape, rhs_named)) shape.push_back(extent);
+  return Types{product_type(view, shape)};
 }
 
 }  // namespace

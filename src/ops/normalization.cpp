@@ -13,6 +13,9 @@ Status check_features(const OpView& view, size_t first, size_t last, int size_ru
   int64_t feature = std::get<BatchNormAttributes>(view.attributes).feature_index;
   if (!operand.is_tensor() || feature < 0 || feature >= operand.rank())
     return violation(view, 1, fmt::format("feature_index {} of {}", feature, to_string(operand)));
+  if (!(element_class(operand) & kFloat))
+    return violation(view, 0,
+                     "the operand must be of a floating-point type, found " + to_string(operand));
   for (const Type& other : view.operands)
     if (!other.is_tensor() || !same_element(other, operand))
       return violation(

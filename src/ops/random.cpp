@@ -14,6 +14,8 @@ Result<Types> infer_rng(const OpView& view) {
     return violation(view, 1,
                      fmt::format("bounds must be scalars of one type, found {} and {}",
                                  to_string(a), to_string(b)));
+  if (!(element_class(a) & (kBool | kInteger | kFloat)))
+    return violation(view, 0, "bounds must be booleans, integers or floats, found " + to_string(a));
   if (std::get<RngAttributes>(view.attributes).distribution == RngDistribution::normal &&
       !(element_class(a) & kFloat))
     return violation(view, 2,

@@ -137,6 +137,19 @@ void movement(std::vector<Row>& out) {
              combining(op) +
              " : (tensor<5x6x{E}>, tensor<9x1xi32>, tensor<9x6x{E}>) -> tensor<5x6x{E}>",
          "%r", ""});
+  out.push_back(
+      {OpKind::scatter, "beside complex numbers",
+       "(%x: tensor<5x{E}>, %z: tensor<5xcomplex<f32>>, %i: tensor<90x1xi32>, %u: tensor<90x{E}>, "
+       "%v: tensor<90xcomplex<f32>>) -> (tensor<5x{E}>, tensor<5xcomplex<f32>>)",
+       "%r:2 = \"stablehlo.scatter\"(%x, %z, %i, %u, %v) <{scatter_dimension_numbers = "
+       "#stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
+       "index_vector_dim = 1>}> ({ ^bb0(%a: tensor<{E}>, %b: tensor<complex<f32>>, %c: "
+       "tensor<{E}>, %d: tensor<complex<f32>>):\n    %e = stablehlo.maximum %a, %c : "
+       "tensor<{E}>\n    %f = stablehlo.subtract %d, %b : tensor<complex<f32>>\n    "
+       "stablehlo.return %e, %f : tensor<{E}>, tensor<complex<f32>> }) : (tensor<5x{E}>, "
+       "tensor<5xcomplex<f32>>, tensor<90x1xi32>, tensor<90x{E}>, tensor<90xcomplex<f32>>) -> "
+       "(tensor<5x{E}>, tensor<5xcomplex<f32>>)",
+       "%r#0, %r#1", ""});
   out.push_back({OpKind::slice, "with strides", "(%x: tensor<9x20x{E}>) -> tensor<4x13x{E}>",
                  "%r = stablehlo.slice %x [1:9:2, 3:16] : (tensor<9x20x{E}>) -> tensor<4x13x{E}>",
                  "%r", ""});
@@ -330,6 +343,35 @@ void products(std::vector<Row>& out) {
        "<{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], "
        "rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = "
        "[0]>}> : (tensor<11x5x{E}>, tensor<3x5x7x{E}>, tensor<3xi64>) -> tensor<11x7x{E}>",
+       "%o", ""});
+  out.push_back(
+      {OpKind::chlo_ragged_dot, "groups of each batch and row, places beyond them",
+       "(%l: tensor<2x3x11x5x{E}>, %r: tensor<5x2x3x7x{E}>) -> tensor<2x3x11x7x{E}>",
+       "%g = stablehlo.constant dense<[[[4, 0, 5], [1, 2, 3], [0, 11, 0]], [[0, 0, 0], [3, 3, 3], "
+       "[9, 1, 1]]]> : tensor<2x3x3xi32>\n  %o = \"chlo.ragged_dot\"(%l, %r, %g) "
+       "<{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0], "
+       "rhs_batching_dimensions = [1], lhs_contracting_dimensions = [3], "
+       "rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [2], rhs_group_dimensions = "
+       "[2]>}> : (tensor<2x3x11x5x{E}>, tensor<5x2x3x7x{E}>, tensor<2x3x3xi32>) -> "
+       "tensor<2x3x11x7x{E}>",
+       "%o", ""});
+  out.push_back(
+      {OpKind::chlo_ragged_dot, "groups of what is contracted",
+       "(%l: tensor<4x2x9x{E}>, %r: tensor<9x3x2x{E}>) -> tensor<3x4x3x{E}>",
+       "%g = stablehlo.constant dense<[[4, 0, 5], [1, 2, 3]]> : tensor<2x3xi64>\n  %o = "
+       "\"chlo.ragged_dot\"(%l, %r, %g) <{ragged_dot_dimension_numbers = "
+       "#chlo.ragged_dot<lhs_contracting_dimensions = [1, 2], rhs_contracting_dimensions = [2, 0], "
+       "lhs_ragged_dimensions = [2]>}> : (tensor<4x2x9x{E}>, tensor<9x3x2x{E}>, tensor<2x3xi64>) "
+       "-> tensor<3x4x3x{E}>",
+       "%o", ""});
+  out.push_back(
+      {OpKind::chlo_ragged_dot, "groups of batches",
+       "(%l: tensor<6x4x3x{E}>, %r: tensor<6x3x5x{E}>) -> tensor<6x4x5x{E}>",
+       "%g = stablehlo.constant dense<[4, 2]> : tensor<2xi64>\n  %o = \"chlo.ragged_dot\"(%l, %r, "
+       "%g) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0], "
+       "rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], "
+       "rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0]>}> : (tensor<6x4x3x{E}>, "
+       "tensor<6x3x5x{E}>, tensor<2xi64>) -> tensor<6x4x5x{E}>",
        "%o", ""});
   out.push_back({OpKind::batch_norm_inference, "rank 2",
                  "(%x: tensor<6x3x{E}>, %s: tensor<3x{E}>, %o: tensor<3x{E}>, %m: tensor<3x{E}>) "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "codegen/cpu/compile.h"
 #include "driver/compile.h"
@@ -180,6 +181,9 @@ std::vector<Bounded> loosely(OpKind kind, std::span<const Tensor> inputs,
         double m = std::abs(z);
         error = (128 + (m > 0 ? 16 * std::fabs(std::log(m)) : 0)) * unit * m + 1e-44;
         if (!finite(z) || undefined(kind, inputs, i)) error = HUGE_VAL;
+        // Rounding decides on which side of its cut an angle of half a turn lies.
+        bool on_cut = std::fabs(std::fabs(z.real()) - std::numbers::pi) < 1e-14;
+        if (kind == OpKind::atan2 && on_cut) error = HUGE_VAL;
       }
       b.error = std::make_shared<const std::vector<double>>(std::move(errors));
     }

@@ -105,6 +105,7 @@ llvm::Constant* emit_constant(Emit& e, const ExprNode& node);
 
 // Floats of 4, 6 and 8 bits: between the stored byte and f32, rounding to nearest.
 bool is_small_float(DType dtype);
+bool has_negative_zero(DType dtype);  // of floats: else the code of -0 is a NaN
 struct FloatLayout {
   int exponent_bits, mantissa_bits;
   bool ieee;  // with denormals, infinities and NaNs as IEEE 754 has them

@@ -264,6 +264,10 @@ static Value* next_after(Emit& e, DType dtype, Value* x, Value* y) {
   Value* moved = e.b.CreateSelect(away, e.b.CreateAdd(bits, e.integer(bits, 1)),
                                   e.b.CreateSub(bits, e.integer(bits, 1)));
   moved = e.b.CreateSelect(e.b.CreateFCmpOEQ(x, zero), from_zero, moved);
+  // Where -0 is missing, the least negative number is followed by the one zero.
+  if (!has_negative_zero(dtype))
+    moved =
+        e.b.CreateSelect(e.b.CreateICmpEQ(moved, e.integer(bits, sign)), e.integer(bits, 0), moved);
   Value* result = of_bits_in_memory(e, dtype, moved);
   result = e.b.CreateSelect(e.b.CreateFCmpOEQ(x, y), y, result);
   return e.b.CreateSelect(e.b.CreateFCmpUNO(x, y), e.b.CreateFAdd(x, y), result);
@@ -465,8 +469,6 @@ std::string unsupported(const Expr& expr, const std::vector<bool>& needed) {
       continue;
     if (is_float(node.dtype) || (node.dtype == DType::i1 && is_float(operand))) {
       if (!compiled_float_operation(node.op)) return what;
-      // Some small formats have no -0, others no zero at all.
-      if (node.op == OpKind::chlo_next_after && is_small_float(node.dtype)) return what;
       continue;
     }
     switch (node.op) {

@@ -205,14 +205,28 @@ class ScatterEmitter {
     });
   }
 
+  bool is_part(size_t k) const {
+    auto same = [&](size_t other) {
+      return other < roots_.size() && nest_.outputs[other].result == nest_.outputs[k].result;
+    };
+    return nest_.outputs[k].result >= 0 && (same(k + 1) || (k > 0 && same(k - 1)));
+  }
+
+  // Where output `k` has the element that lies at `place` in the first output. Parts of complex
+  // numbers lie one after the other.
+  Value* same_place(Value* place, size_t k) {
+    Value* element = is_part(0) ? e_.b.CreateAShr(place, e_.i64(1)) : place;
+    if (!is_part(k)) return element;
+    bool second = k > 0 && nest_.outputs[k - 1].result == nest_.outputs[k].result;
+    return e_.b.CreateAdd(e_.b.CreateShl(element, e_.i64(1)), e_.i64(second));
+  }
+
   // Update `i` of those computed, at its place.
   void apply_update(Value* i, Value* place) {
     std::vector<Value*> parameters(2 * roots_.size(), nullptr), targets;
     for (size_t k = 0; k < roots_.size(); ++k) {
       llvm::Type* element = e_.memory_type(dtype(k));
-      // Parts of complex numbers lie one after the other.
-      Value* at = e_.b.CreateAdd(place, e_.i64(nest_.outputs[k].store.affine.constant -
-                                               nest_.outputs[0].store.affine.constant));
+      Value* at = same_place(place, k);
       targets.push_back(e_.b.CreateGEP(element, values_->output_buffer(static_cast<int>(k)), at));
       if (reads_target_[k])
         parameters[k] = from_memory(e_, e_.b.CreateLoad(element, targets[k]), dtype(k));

@@ -121,6 +121,10 @@ bool is_small_float(DType dtype) {
   return is_float(dtype) && storage_bytes(dtype) == 1;
 }
 
+bool has_negative_zero(DType dtype) {
+  return !is_small_float(dtype) || format(dtype).special != Special::negative_zero_nan;
+}
+
 Value* encode_small_float(Emit& e, Value* value, DType dtype) {
   Format f = format(dtype);
   if (f.special == Special::unsigned_exponent) return encode_exponent(e, value);
