@@ -446,6 +446,10 @@ class Expansion {
     for (Op* op : body) {
       if (has_trait(op->kind, kTerminator)) return map.lookup(op->operand(0));
       if (op->num_results() != 1) return nullptr;
+      if (op->kind == OpKind::sdy_sharding_constraint) {
+        map.set(op->result(), map.lookup(op->operand(0)));
+        continue;
+      }
       Type type = Type::tensor(op->result()->type.dtype, pair[0]->type.shape);
       if (op->kind == OpKind::constant) {
         Literal literal = op->as<ConstantAttributes>().value;

@@ -7,6 +7,10 @@
 //   select(v > 0, g / keep, 0)
 // Dividing by at most one, or multiplying by at least one, turns no positive number into zero, so
 // this is exact, also for infinities, subnormal numbers and NaN.
+//
+// Without dropout, h > 0 is max(h, 0) > 0. Where products read the rectified value forwards and in
+// their gradient, it is there at least as long, and h can go at once.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -62,6 +66,8 @@ class Chooser {
   void run() {
     for (Op* op : region_) {
       for (size_t i = 0; i < op->num_regions(); ++i) Chooser(function_, op->nested(i)).run();
+      if (op->kind == OpKind::maximum) remember_rectified(op);
+      if (op->kind == OpKind::compare) test_rectified(op);
       if (op->kind != OpKind::select || !is_positive_zero(op->operand(2)) ||
           op->operand(0)->type.rank() != op->operand(1)->type.rank() ||
           !is_ieee_float(op->result()->type.dtype))
@@ -72,6 +78,30 @@ class Chooser {
   }
 
  private:
+  static bool is_product(const Op* op) {
+    return op->kind == OpKind::dot_general || op->kind == OpKind::convolution;
+  }
+
+  void remember_rectified(Op* maximum) {
+    Value* input = rectified(maximum->result());
+    if (!input || !is_ieee_float(input->type.dtype)) return;
+    std::vector<Op*> readers = maximum->result()->users();
+    if (std::count_if(readers.begin(), readers.end(), is_product) < 2) return;
+    for (const Op* reader : input->users())
+      if (reader != maximum &&
+          (reader->num_results() != 1 || tested_positive(reader->result()) != input))
+        return;
+    rectified_.try_emplace(input, maximum->result());
+  }
+
+  void test_rectified(Op* compare) {
+    Value* input = tested_positive(compare->result());
+    auto known = rectified_.find(input);
+    if (known == rectified_.end()) return;
+    for (size_t i : {size_t{0}, size_t{1}})
+      if (compare->operand(i) == input) compare->set_operand(i, known->second);
+  }
+
   // Notes what select(mask, max(h, 0) * (at least 1), 0) tells about mask and h.
   void remember(Op* select) {
     Value* value = select->operand(1);
@@ -105,6 +135,7 @@ class Chooser {
   Function& function_;
   Region& region_;
   std::map<std::pair<Value*, Value*>, Value*> results_;  // by mask and rectified value
+  std::map<Value*, Value*> rectified_;  // by what is rectified, if only that and its sign count
 };
 
 // jax.nn.relu is a function of its own.

@@ -76,9 +76,7 @@ class Propagation {
         Result<std::vector<Sharding>> out =
             parse_shardings(op.as<ShardingAttributes>().out_shardings, meshes_);
         if (!out) return out.diagnostics();
-        for (size_t i = 0; i < op.num_results() && i < out->size(); ++i)
-          set(op.result(i), (*out)[i]);
-        return Ok{};
+        return manual(op, depth, std::move(*out));
       }
       case OpKind::call:
         return call(op, depth);
@@ -151,6 +149,20 @@ class Propagation {
         if (has_trait(op.kind, kElementwise)) elementwise(op);
         return Ok{};
     }
+  }
+
+  // What is left to follow from the arguments, follows through the body.
+  Status manual(const Op& op, int depth, std::vector<Sharding> out) {
+    const Region& body = op.nested();
+    Result<std::vector<Sharding>> in =
+        parse_shardings(op.as<ShardingAttributes>().in_shardings, meshes_);
+    if (!in) return in.diagnostics();
+    for (size_t i = 0; i < in->size() && i < op.num_operands(); ++i)
+      set(body.argument(i), filled_in(std::move((*in)[i]), find(op.operand(i))));
+    if (Status status = run(body, depth); !status) return status;
+    for (size_t i = 0; i < op.num_results() && i < out.size(); ++i)
+      set(op.result(i), filled_in(std::move(out[i]), find(body.terminator()->operand(i))));
+    return Ok{};
   }
 
   // Results of the same rank as an operand: dimensions that keep their extent stay cut.

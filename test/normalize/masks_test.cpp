@@ -67,5 +67,40 @@ TEST(Masks, NotWhereTheResultIsNotRectified) {
   EXPECT_EQ(count(*module, OpKind::select), 3);
 }
 
+// A rectified value that products read `forwards` and in the gradient; the gradient passes where %h
+// is positive.
+std::string rectified_product(const std::string& more = "%more = stablehlo.negate %r") {
+  return R"(
+    func.func public @main(%a: tensor<8x3xf32>, %w: tensor<3x3xf32>, %g: tensor<8x3xf32>) -> (tensor<8x3xf32>, tensor<3x3xf32>, tensor<8x3xf32>, tensor<8x3xf32>) {
+      %zeros = stablehlo.constant dense<0.0> : tensor<8x3xf32>
+      %h = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<8x3xf32>, tensor<3x3xf32>) -> tensor<8x3xf32>
+      %r = stablehlo.maximum %h, %zeros : tensor<8x3xf32>
+      %p = stablehlo.dot_general %r, %w, contracting_dims = [1] x [0] : (tensor<8x3xf32>, tensor<3x3xf32>) -> tensor<8x3xf32>
+      %dw = stablehlo.dot_general %r, %g, contracting_dims = [0] x [0] : (tensor<8x3xf32>, tensor<8x3xf32>) -> tensor<3x3xf32>
+      %positive = stablehlo.compare GT, %h, %zeros : (tensor<8x3xf32>, tensor<8x3xf32>) -> tensor<8x3xi1>
+      %dh = stablehlo.select %positive, %g, %zeros : tensor<8x3xi1>, tensor<8x3xf32>
+      )" +
+         more + R"( : tensor<8x3xf32>
+      return %p, %dw, %dh, %more : tensor<8x3xf32>, tensor<3x3xf32>, tensor<8x3xf32>, tensor<8x3xf32>
+    })";
+}
+
+bool tests_the_maximum(const Module& module) {
+  bool out = false;
+  walk(module.entry()->body(), [&](Op* op) {
+    if (op->kind == OpKind::compare)
+      out = op->operand(0)->op() && op->operand(0)->op()->kind == OpKind::maximum;
+  });
+  return out;
+}
+
+TEST(Masks, AProductsRectifiedOperandTellsItsSign) {
+  EXPECT_TRUE(tests_the_maximum(*normalized(rectified_product())));
+}
+
+TEST(Masks, NotWhereWhatWasRectifiedIsNeededAnyway) {
+  EXPECT_FALSE(tests_the_maximum(*normalized(rectified_product("%more = stablehlo.tanh %h"))));
+}
+
 }  // namespace
 }  // namespace ullage

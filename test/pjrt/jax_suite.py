@@ -10,9 +10,9 @@ enough). Each file runs in a process of its own. Exit status 1 if a test fails t
 import argparse
 import os
 import pathlib
-import re
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -72,26 +72,29 @@ def run_file(options, stage, name, arguments, as_cpu):
         environment["JAX_NUM_CPU_DEVICES"] = "8"
     if as_cpu:
         environment["ULLAGE_TEST_AS_CPU"] = "1"
-    command = [options.python, "-m", "pytest", "-p", "jax_suite_settings", "-p", "no:cacheprovider", "-v", "--tb=short", "-rf",
+    # Not captured: tests look at what arrives in the file behind standard output.
+    command = [options.python, "-m", "pytest", "-p", "jax_suite_settings", "-p", "no:cacheprovider", "-s", "--tb=short", "-rf",
                f"tests/{name}.py", *arguments]
-    try:
-        output = subprocess.run(command, cwd=options.jax, env=environment, text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, timeout=options.limit).stdout
-        late = False
-    except subprocess.TimeoutExpired as expired:
-        output, late = (expired.stdout or b"").decode(errors="replace"), True
-    if options.log:
-        pathlib.Path(options.log).mkdir(parents=True, exist_ok=True)
-        (pathlib.Path(options.log) / f"{name}.log").write_text(output)
-    outcomes = dict(re.findall(r"^tests/(.+?) (PASSED|FAILED|ERROR|SKIPPED)\b", output, re.MULTILINE))
+    late = False
+    with tempfile.TemporaryDirectory() as folder:
+        noted = pathlib.Path(folder) / "outcomes"
+        environment["ULLAGE_TEST_OUTCOMES"] = str(noted)
+        log = pathlib.Path(options.log or folder)
+        log.mkdir(parents=True, exist_ok=True)
+        with open(log / f"{name}.log", "w") as output:
+            try:
+                subprocess.run(command, cwd=options.jax, env=environment, stdout=output, stderr=subprocess.STDOUT,
+                               timeout=options.limit)
+            except subprocess.TimeoutExpired:
+                late = True
+        lines = [line.split(" ", 1) for line in noted.read_text().splitlines()] if noted.exists() else []
+    outcomes = {test: word for word, test in lines if word not in ("STARTED", "FINISHED")}
     failed = [test for test, outcome in outcomes.items() if outcome in ("FAILED", "ERROR")]
     counts = {word.lower(): list(outcomes.values()).count(word) for word in ("PASSED", "FAILED", "ERROR", "SKIPPED")}
-    # The test that was running when the process ended.
-    started = re.findall(r"^tests/(.+?)(?: [A-Z]+ .*)?$", output, re.MULTILINE)
-    finished = re.search(r"^=+ .*(?:passed|failed|skipped|deselected).* in ", output, re.MULTILINE)
-    if not late and finished:
+    if lines and lines[-1][0] == "FINISHED":
         return failed, counts, ""
-    return failed, counts, ("too slow" if late else "broken off") + (f" in {started[-1]}" if started else "")
+    running = [test for word, test in lines if word == "STARTED"][-1:]
+    return failed, counts, ("too slow" if late else "broken off") + (f" in {running[0]}" if running else "")
 
 
 def main():

@@ -1,5 +1,6 @@
 """Python callbacks in compiled programs. The program holds a number for each; the plugin calls one C function with that number
 and the addresses of operands and results, and this module finds the Python function behind it."""
+import contextlib
 import ctypes
 import dataclasses
 import itertools
@@ -47,6 +48,15 @@ def _store(address, value, shape, dtype):
         ctypes.memmove(address, value.ctypes.data, value.nbytes)
 
 
+def _without_mesh():
+    """The mesh of the program that runs is not the callback's: its arrays lie on one device."""
+    try:
+        import jax
+        return contextlib.nullcontext() if jax.sharding.get_mesh().empty else jax.set_mesh(None)
+    except (AttributeError, ValueError):  # another version of JAX; in the middle of tracing
+        return contextlib.nullcontext()
+
+
 def _call(number, n_operands, operands, n_results, results, message, capacity):
     try:
         callback = _callbacks.get(number)
@@ -54,7 +64,8 @@ def _call(number, n_operands, operands, n_results, results, message, capacity):
             raise RuntimeError("the Python function of this callback no longer exists")
         tokens = n_operands - len(callback.operands)
         values = [_array(operands[tokens + i], *what) for i, what in enumerate(callback.operands)]
-        answers = callback(*values)
+        with _without_mesh():
+            answers = callback(*values)
         tokens = n_results - len(callback.results)
         for i, what in enumerate(callback.results):
             _store(results[tokens + i], answers[i], *what)
