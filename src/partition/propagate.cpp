@@ -81,6 +81,7 @@ class Propagation {
       case OpKind::call:
         return call(op, depth);
       case OpKind::while_:
+        return loop(op, depth);
       case OpKind::optimization_barrier:
         for (size_t i = 0; i < op.num_results(); ++i)
           if (const Sharding* from = find(op.operand(i))) set(op.result(i), *from);
@@ -223,6 +224,20 @@ class Propagation {
       if (attributes.slice_sizes[d] == shape[d]) to.dims[at] = from->dims[d];
     }
     set(op.result(), std::move(to));
+  }
+
+  // What a loop carries is as its body leaves it.
+  Status loop(const Op& op, int depth) {
+    const Region& body = op.nested(1);
+    for (size_t i = 0; i < op.num_results(); ++i)
+      if (const Sharding* from = find(op.operand(i))) set(body.argument(i), Sharding(*from));
+    if (Status status = run(body, depth); !status) return status;
+    for (size_t i = 0; i < op.num_results(); ++i) {
+      const Sharding* from = find(body.terminator()->operand(i));
+      if (!from) from = find(op.operand(i));
+      if (from) set(op.result(i), Sharding(*from));
+    }
+    return Ok{};
   }
 
   // Of a conditional, what the branches agree on; the first that is known stands for all.

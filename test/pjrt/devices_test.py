@@ -91,6 +91,23 @@ class Sharded(unittest.TestCase):
         ring = self.shard_map(lambda a: jax.lax.psum(a, "x"), P("x"), P())
         self.assertIn("add(", ring.lower(self.a).compile().as_text())
 
+    def test_callbacks_do_not_see_the_mesh(self):
+        def host(a):
+            return jnp.sin(a) * 2  # an array of one device
+        with jax.set_mesh(self.mesh):
+            f = jax.shard_map(lambda b: jax.pure_callback(host, jax.ShapeDtypeStruct(b.shape, b.dtype), b), mesh=self.mesh,
+                              in_specs=P("x"), out_specs=P("x"), check_vma=False)
+            for call in (f, jax.jit(f)):
+                np.testing.assert_allclose(call(self.a), np.sin(self.a) * 2, rtol=1e-6)
+            self.assertEqual(jax.sharding.get_mesh(), self.mesh)
+
+    def test_loops_stay_cut(self):
+        sharding = NamedSharding(self.mesh, P("x", "y"))
+        body = lambda c, _: (jax.lax.with_sharding_constraint(c + 1, sharding), None)
+        got = jax.jit(lambda a: jax.lax.scan(body, a, None, length=2)[0])(self.a)
+        self.assertEqual(got.addressable_shards[0].data.shape, (2, 4))
+        np.testing.assert_array_equal(got, self.a + 2)
+
     def test_layouts(self):
         from jax.experimental.layout import Format, Layout
         a = np.arange(48, dtype=np.float32).reshape(2, 4, 6)

@@ -11,6 +11,7 @@ import weakref
 _TARGET = "ullage_python_callback"
 _PLATFORM = "ullage"
 _numbers = itertools.count(1)
+_contexts_known = False  # whether this version of JAX has the settings of _own_context
 _callbacks = weakref.WeakValueDictionary()  # number -> _Callback, alive as long as the program that calls it
 
 
@@ -48,13 +49,18 @@ def _store(address, value, shape, dtype):
         ctypes.memmove(address, value.ctypes.data, value.nbytes)
 
 
-def _without_mesh():
-    """The mesh of the program that runs is not the callback's: its arrays lie on one device."""
+@contextlib.contextmanager
+def _own_context():
+    """The mesh of the program that runs, and what is being traced around it, are not the callback's."""
+    from jax._src import config, core, mesh
+    meshes = ((config.device_context, mesh.empty_concrete_mesh), (config.abstract_mesh_context_manager, mesh.empty_abstract_mesh))
+    before = [setting.swap_local(empty) for setting, empty in meshes]
     try:
-        import jax
-        return contextlib.nullcontext() if jax.sharding.get_mesh().empty else jax.set_mesh(None)
-    except (AttributeError, ValueError):  # another version of JAX; in the middle of tracing
-        return contextlib.nullcontext()
+        with core.eval_context():
+            yield
+    finally:
+        for (setting, _), value in zip(meshes, before):
+            setting.set_local(value)
 
 
 def _call(number, n_operands, operands, n_results, results, message, capacity):
@@ -64,7 +70,7 @@ def _call(number, n_operands, operands, n_results, results, message, capacity):
             raise RuntimeError("the Python function of this callback no longer exists")
         tokens = n_operands - len(callback.operands)
         values = [_array(operands[tokens + i], *what) for i, what in enumerate(callback.operands)]
-        with _without_mesh():
+        with _own_context() if _contexts_known else contextlib.nullcontext():
             answers = callback(*values)
         tokens = n_results - len(callback.results)
         for i, what in enumerate(callback.results):
@@ -132,7 +138,11 @@ def _emit(original):
 
 
 def register(plugin):
-    from jax._src import callback
+    global _contexts_known
+    from jax._src import callback, config, core, mesh
+    _contexts_known = all(hasattr(module, name) for module, name in (
+        (config, "device_context"), (config, "abstract_mesh_context_manager"), (core, "eval_context"), (mesh, "empty_concrete_mesh"),
+        (mesh, "empty_abstract_mesh")))
     plugin.set_callback(_call)
     callback.emit_python_callback = _emit(callback.emit_python_callback)
 
