@@ -36,6 +36,21 @@ function(ullage_room path)
   endif()
 endfunction()
 
+# A shared library of a room and all below it, lib/lib<output>.so, that exports what exports.map of
+# the room names. Called by the room's room.cmake.
+function(ullage_shared_library target room output)
+  set(exports ${PROJECT_SOURCE_DIR}/src/${room}/exports.map)
+  add_library(${target} SHARED $<TARGET_OBJECTS:ullage_${room}>)
+  target_link_libraries(${target} PRIVATE ullage_driver)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${exports}
+    LINKER:--exclude-libs,ALL LINKER:-Bsymbolic LINKER:--no-undefined)
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${output}
+    LINKER_LANGUAGE CXX
+    LINK_DEPENDS ${exports}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+endfunction()
+
 # test/<path>/*_test.cpp become one GoogleTest binary, registered with ctest.
 function(ullage_tests path)
   string(REPLACE "/" "_" name ${path})
