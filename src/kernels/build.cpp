@@ -8,7 +8,7 @@
 #include "kernels/captures.h"
 #include "kernels/graph_builder.h"
 #include "ops/combiner.h"
-#include "ops/trip_count.h"
+#include "ops/loop_facts.h"
 #include "support/check.h"
 
 namespace ullage {
@@ -22,6 +22,7 @@ Result<KernelGraph> GraphBuilder::build(std::span<Value* const> captured,
     graph_.arguments.push_back(add_value(KernelValue::Kind::argument, value));
   graph_.argument_info = argument_info;
   graph_.argument_info.resize(graph_.arguments.size());
+  find_unwritten();
   for (Op* op : region_) {
     if (has_trait(op->kind, kTerminator)) break;
     Status status = emit(op);
@@ -96,6 +97,7 @@ Diagnostic GraphBuilder::unsupported(Op* op, std::string_view why) {
 }
 
 Status GraphBuilder::emit(Op* op) {
+  if (op->num_results() == 1 && unwritten_.contains(op->result())) return Ok{};
   if (op->kind == OpKind::constant) return emit_constant(op);
   bool any = false;
   for (Value* value : op->results()) any |= analysis_.stored.contains(value);
@@ -363,12 +365,48 @@ Result<std::shared_ptr<KernelGraph>> GraphBuilder::nested_graph(
   return std::make_shared<KernelGraph>(std::move(*graph));
 }
 
+// Arrays of one repeated constant that only begin loops which overwrite them before anyone reads.
+void GraphBuilder::find_unwritten() {
+  for (Op* op : region_) {
+    if (op->num_results() != 1 || (op->kind != OpKind::constant && !is_fusible(module_, *op)) ||
+        std::any_of(op->operands().begin(), op->operands().end(),
+                    [&](Value* operand) { return analysis_.stored.contains(operand); }))
+      continue;
+    bool unread = op->result()->has_uses();
+    for (const Use* use = op->result()->first_use(); use && unread; use = use->next) {
+      unread = use->owner->kind == OpKind::while_ && use->owner->region() == &region_;
+      std::vector<size_t> numbers = unread ? overwritten(*use->owner) : std::vector<size_t>();
+      unread = std::find(numbers.begin(), numbers.end(), use->index) != numbers.end();
+    }
+    if (unread) unwritten_.insert(op->result());
+  }
+}
+
+// Memory in which nothing is written.
+ValueId GraphBuilder::unwritten(const Type& type, Op* op) {
+  LoopKernel loop;
+  loop.extents = {0};
+  loop.roles = {LoopRole::parallel};
+  ExprNode zero;
+  zero.kind = ExprNode::Kind::constant;
+  zero.dtype = real_part(type.dtype);
+  Access store;
+  store.affine.coefficients = {1};
+  loop.outputs.push_back({loop.expr.add(zero), store});
+  Draft draft;
+  draft.kernel.body = std::move(loop);
+  draft.kernel.name = "unwritten";
+  return finish_unnamed(std::move(draft), {type}, op)[0];
+}
+
 Status GraphBuilder::emit_while(Op* op) {
   Draft draft;
   std::vector<Value*> captured = capture_values(*op);
   WhileKernel loop;
   loop.carried = static_cast<int64_t>(op->num_operands());
-  for (Value* operand : op->operands()) draft.kernel.inputs.push_back(*lookup(operand));
+  for (Value* operand : op->operands())
+    draft.kernel.inputs.push_back(unwritten_.contains(operand) ? unwritten(operand->type, op)
+                                                               : *lookup(operand));
   for (Value* value : captured) draft.kernel.inputs.push_back(*lookup(value));
   // Carried values belong to the loop: their buffers are free space once dead, as donated
   // arguments are.

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,8 @@ class GraphBuilder {
   Status finish(Draft&& draft, std::span<Value* const> results, Op* op);
   // A kernel whose outputs no value of the program names.
   std::vector<ValueId> finish_unnamed(Draft&& draft, const std::vector<Type>& types, Op* op);
+  void find_unwritten();
+  ValueId unwritten(const Type& type, Op* op);
   Diagnostic unsupported(Op* op, std::string_view why = {});
   // Gives a value that was to be virtual a buffer after all.
   Status store_first(Value* value);
@@ -91,6 +94,7 @@ class GraphBuilder {
   RegionAnalysis analysis_;
   KernelGraph graph_;
   std::unordered_map<Value*, ValueId> ids_;
+  std::unordered_set<Value*> unwritten_;  // only the beginning of loops that overwrite them
 
   struct PairHash {
     size_t operator()(const std::pair<Value*, Value*>& p) const {

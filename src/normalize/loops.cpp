@@ -2,7 +2,8 @@
 // captures.
 #include "normalize/normalize.h"
 #include "normalize/rewrite.h"
-#include "ops/trip_count.h"
+#include "normalize/stack_ops.h"
+#include "ops/loop_facts.h"
 
 namespace ullage {
 
@@ -179,6 +180,12 @@ Status mark_counted_loops(Module& module, const NormalizeOptions& options) {
       if (op->kind != OpKind::while_) return;
       std::optional<CountedLoop> counted = counted_loop(*op);
       set_trip_count(*op, counted ? std::optional(counted->trip_count) : std::nullopt);
+      std::vector<size_t> written;
+      for (size_t i = 0; counted && i < op->num_operands(); ++i)
+        if (stack_writer(*op, *counted, i) && op->nested(1).argument(i)->has_one_use() &&
+            !op->nested(0).argument(i)->has_uses())
+          written.push_back(i);
+      set_overwritten(*op, written);
     });
   }
   return Ok{};

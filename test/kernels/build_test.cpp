@@ -140,5 +140,53 @@ TEST(BuildKernels, LoopsReadSlicesInPlace) {
   }
 }
 
+// A loop that stacks `%e`, which `body` makes, in an array of zeros, at `at`.
+std::unique_ptr<SmallProgram> stacking_loop(const std::string& at, const std::string& body) {
+  return small_program(
+      R"(
+    func.func public @main(%x: tensor<64xf32>) -> (tensor<8x64xf32>, tensor<64xf32>) {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %zeros = stablehlo.constant dense<0.0> : tensor<8x64xf32>
+      %0:3 = stablehlo.while(%i = %c, %v = %x, %s = %zeros) : tensor<i32>, tensor<64xf32>, tensor<8x64xf32>
+      cond {
+        %n = stablehlo.constant dense<8> : tensor<i32>
+        %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %z = stablehlo.constant dense<0> : tensor<i32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %y = stablehlo.sine %v : tensor<64xf32>
+        )" +
+      body + R"(
+        %r = stablehlo.reshape %e : (tensor<64xf32>) -> tensor<1x64xf32>
+        %t = stablehlo.dynamic_update_slice %s, %r, )" +
+      at +
+      R"(, %z : (tensor<8x64xf32>, tensor<1x64xf32>, tensor<i32>, tensor<i32>) -> tensor<8x64xf32>
+        stablehlo.return %j, %y, %t : tensor<i32>, tensor<64xf32>, tensor<8x64xf32>
+      }
+      return %0#2, %0#1 : tensor<8x64xf32>, tensor<64xf32>
+    })");
+}
+
+int count_kernels(const KernelGraph& graph, const std::string& name) {
+  return static_cast<int>(std::count_if(graph.kernels.begin(), graph.kernels.end(),
+                                        [&](const Kernel& kernel) { return kernel.name == name; }));
+}
+
+TEST(BuildKernels, StacksThatALoopWritesWholeBeginUnwritten) {
+  const std::string twice = "%e = stablehlo.add %y, %y : tensor<64xf32>";
+  auto program = stacking_loop("%i", twice);
+  EXPECT_EQ(count_kernels(program->graph, "unwritten"), 1) << to_string(program->graph);
+  EXPECT_EQ(count_kernels(program->graph, "constant"), 0) << to_string(program->graph);
+  auto unfinished = stacking_loop("%one", twice);
+  EXPECT_EQ(count_kernels(unfinished->graph, "unwritten"), 0) << to_string(unfinished->graph);
+  auto read = stacking_loop("%i", R"(
+        %old = stablehlo.dynamic_slice %s, %i, %z, sizes = [1, 64] : (tensor<8x64xf32>, tensor<i32>, tensor<i32>) -> tensor<1x64xf32>
+        %o = stablehlo.reshape %old : (tensor<1x64xf32>) -> tensor<64xf32>
+        %e = stablehlo.add %y, %o : tensor<64xf32>)");
+  EXPECT_EQ(count_kernels(read->graph, "unwritten"), 0) << to_string(read->graph);
+}
+
 }  // namespace
 }  // namespace ullage
