@@ -68,7 +68,12 @@ class Program {
   const std::vector<ArrayType>& results() const;
   const ProgramMemory& memory() const;
 
+  // Throws ProgramError where number, types or sizes are not the program's. Arguments that the
+  // program donates are copied first, beyond the budget, for the caller's stay as they are.
   std::vector<Array> run(std::span<const Array> arguments) const;
+  // The same with arguments given away, `run_donating(std::move(arguments))`: nothing is copied,
+  // and results lie in the memory of arguments wherever the plan says so.
+  std::vector<Array> run_donating(std::vector<Array> arguments) const;
 
  private:
   struct State;

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "driver/executable.h"
 #include "driver/session.h"
@@ -50,6 +51,11 @@ struct Program::State {
   std::unique_ptr<ThreadPool> pool;
   std::vector<ArrayType> arguments, results;
   ProgramMemory memory;
+
+  // The bytes of an argument that hold a result, to keep when no further result needs them.
+  using TakeArgument = std::function<std::vector<std::byte>(size_t argument, bool last)>;
+  void check(std::span<const Array> given) const;
+  std::vector<Array> run(std::span<std::byte* const> inputs, const TakeArgument& take) const;
 };
 
 Program::Program(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -107,46 +113,71 @@ const ProgramMemory& Program::memory() const {
   return state_->memory;
 }
 
+void Program::State::check(std::span<const Array> given) const {
+  if (given.size() != arguments.size())
+    throw ProgramError(
+        fmt::format("{} arguments given, the program takes {}", given.size(), arguments.size()));
+  for (size_t a = 0; a < given.size(); ++a) {
+    size_t bytes = static_cast<size_t>(code->arguments()[a].type.bytes());
+    if (given[a].type != arguments[a])
+      throw ProgramError(fmt::format("argument {} is {}, the program takes {}", a,
+                                     shown(given[a].type), shown(arguments[a])));
+    if (given[a].bytes.size() != bytes)
+      throw ProgramError(
+          fmt::format("argument {} has {} bytes instead of {}", a, given[a].bytes.size(), bytes));
+  }
+}
+
+std::vector<Array> Program::State::run(std::span<std::byte* const> inputs,
+                                       const TakeArgument& take) const {
+  std::vector<Array> out;
+  std::vector<std::byte*> outputs;
+  std::vector<size_t> left(arguments.size());  // results in the memory of each argument
+  for (size_t r = 0; r < results.size(); ++r) {
+    const Executable::Output& output = code->outputs()[r];
+    out.push_back({results[r], {}});
+    if (output.kind == Executable::Output::Kind::own)
+      out[r].bytes.resize(static_cast<size_t>(output.type.bytes()));
+    if (output.kind == Executable::Output::Kind::argument) ++left[output.index];
+    outputs.push_back(out[r].bytes.data());
+  }
+  Scratch scratch(code->scratch_bytes());
+  code->run(inputs, outputs, scratch.bytes, *pool);
+  for (size_t r = 0; r < out.size(); ++r) {
+    const Executable::Output& output = code->outputs()[r];
+    if (output.kind == Executable::Output::Kind::argument)
+      out[r].bytes = take(output.index, --left[output.index] == 0);
+    if (output.kind == Executable::Output::Kind::output) out[r].bytes = out[output.index].bytes;
+  }
+  return out;
+}
+
 std::vector<Array> Program::run(std::span<const Array> arguments) const {
-  const Executable& code = *state_->code;
-  if (arguments.size() != state_->arguments.size())
-    throw ProgramError(fmt::format("{} arguments given, the program takes {}", arguments.size(),
-                                   state_->arguments.size()));
-  std::vector<std::byte*> inputs, outputs;
+  state_->check(arguments);
   // Arguments that a run writes to are copied: the caller's stay as they are.
   std::vector<std::vector<std::byte>> copies(arguments.size());
+  std::vector<std::byte*> inputs;
   for (size_t a = 0; a < arguments.size(); ++a) {
-    const Array& given = arguments[a];
-    size_t bytes = static_cast<size_t>(code.arguments()[a].type.bytes());
-    if (given.type != state_->arguments[a])
-      throw ProgramError(fmt::format("argument {} is {}, the program takes {}", a,
-                                     shown(given.type), shown(state_->arguments[a])));
-    if (given.bytes.size() != bytes)
-      throw ProgramError(
-          fmt::format("argument {} has {} bytes instead of {}", a, given.bytes.size(), bytes));
-    if (code.arguments()[a].overwritten) copies[a] = given.bytes;
+    bool overwritten = state_->code->arguments()[a].overwritten;
+    if (overwritten) copies[a] = arguments[a].bytes;
     // Nothing writes through it unless it is a copy.
-    inputs.push_back(code.arguments()[a].overwritten ? copies[a].data()
-                                                     : const_cast<std::byte*>(given.bytes.data()));
+    inputs.push_back(overwritten ? copies[a].data()
+                                 : const_cast<std::byte*>(arguments[a].bytes.data()));
   }
-  std::vector<Array> results;
-  for (size_t r = 0; r < state_->results.size(); ++r) {
-    results.push_back({state_->results[r], {}});
-    if (code.outputs()[r].kind == Executable::Output::Kind::own)
-      results[r].bytes.resize(static_cast<size_t>(code.outputs()[r].type.bytes()));
-    outputs.push_back(results[r].bytes.data());
-  }
-  Scratch scratch(code.scratch_bytes());
-  code.run(inputs, outputs, scratch.bytes, *state_->pool);
-  for (size_t r = 0; r < results.size(); ++r) {
-    const Executable::Output& output = code.outputs()[r];
-    if (output.kind == Executable::Output::Kind::argument)
-      results[r].bytes = code.arguments()[output.index].overwritten ? copies[output.index]
-                                                                    : arguments[output.index].bytes;
-    if (output.kind == Executable::Output::Kind::output)
-      results[r].bytes = results[output.index].bytes;
-  }
-  return results;
+  return state_->run(inputs, [&](size_t a, bool last) {
+    if (!state_->code->arguments()[a].overwritten) return arguments[a].bytes;
+    return last ? std::move(copies[a]) : copies[a];
+  });
+}
+
+std::vector<Array> Program::run_donating(std::vector<Array> arguments) const {
+  state_->check(arguments);
+  std::vector<std::byte*> inputs;
+  inputs.reserve(arguments.size());
+  for (Array& argument : arguments) inputs.push_back(argument.bytes.data());
+  return state_->run(inputs, [&](size_t a, bool last) {
+    return last ? std::move(arguments[a].bytes) : arguments[a].bytes;
+  });
 }
 
 }  // namespace ullage

@@ -59,6 +59,26 @@ TEST(ProgramApi, SameBitsInsideABudget) {
   EXPECT_EQ(tight.run(arguments)[0].bytes, program.run(arguments)[0].bytes);
 }
 
+// The weights are donated, and both results are they.
+TEST(ProgramApi, ArgumentsGivenAwayHoldTheResults) {
+  Program program = Program::compile(R"(
+func.func public @main(%w: tensor<64x64xf32> {tf.aliasing_output = 0 : i32}, %g: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
+  %0 = stablehlo.subtract %w, %g : tensor<64x64xf32>
+  return %0, %0, %g : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+})");
+  std::vector<Array> arguments = {filled({64, 64}, 3.0f), filled({64, 64}, 0.5f)};
+  std::vector<Array> kept = program.run(arguments);
+  EXPECT_EQ(first(arguments[0]), 3.0f) << "a copy was written";
+  const std::byte* weights = arguments[0].bytes.data();
+  std::vector<Array> results = program.run_donating(std::move(arguments));
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_TRUE(results[0].bytes.data() == weights || results[1].bytes.data() == weights);
+  for (size_t r = 0; r < results.size(); ++r) EXPECT_EQ(results[r].bytes, kept[r].bytes) << r;
+  EXPECT_EQ(first(results[0]), 2.5f);
+  EXPECT_EQ(first(results[1]), 2.5f);
+  EXPECT_EQ(first(results[2]), 0.5f);
+}
+
 // An element of the result needs two elements of the product.
 TEST(ProgramApi, AProductLessItsTranspose) {
   Program program = Program::compile(R"(
