@@ -65,6 +65,12 @@ def plan(binary, dump, budget=None):
     return json.loads(done.stdout)
 
 
+def smallest(arguments, floor):
+    """The smallest budget that works in JAX, where arguments and results lie apart: at least the command's."""
+    refused = re.search(r"smallest budget that works is .*--memory-budget=(\d+)", train("ullage", arguments, 1, floor)["error"])
+    return int(refused.group(1)) if refused else floor
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", default="CI,S8")
@@ -95,7 +101,7 @@ def main():
                     row += f"{planned['planned_peak_bytes'] / needs:9.3f}"
                 print(row, flush=True)
                 if options.budgets:
-                    floor = plan(options.ullage, dump, 1)["floor_bytes"]
+                    floor = smallest(arguments, plan(options.ullage, dump, 1)["floor_bytes"])
                     free = planned["planned_peak_bytes"]
                     for i in range(options.budgets):
                         budget = int(floor + (free - floor) * i / options.budgets)
