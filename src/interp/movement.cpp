@@ -75,6 +75,7 @@ size_t width_of(const Tensor& t) {
 // result[i] = operand[base + sum(i * strides)]
 Tensor view(const Tensor& operand, const Type& result, int64_t base, const Index& strides) {
   Tensor out(result);
+  if (out.num_elements() == 0) return out;  // its operand may have no address to count from
   copy_box(width_of(operand), result.shape,
            operand.data() + base * static_cast<int64_t>(width_of(operand)), strides,
            out.mutable_data(), row_major_strides(result.shape));

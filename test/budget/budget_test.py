@@ -4,7 +4,8 @@
 ULLAGE names the binary, ULLAGE_SOURCE_DIR the repository. `quick` runs the small training step of this folder; `long`
 runs the repository's example and programs of the shared data (ULLAGE_SHARED, or ../shared beside the repository).
 `every [PATTERN ...]` runs each program of the shared data whose name matches one of the regular expressions, and whose
-peak without a budget is at most half of this machine's memory, inside five budgets with one and two threads, a line for each.
+peak without a budget is at most half of this machine's memory, inside five budgets with one and two threads, and says
+apart whether its case was met.
 """
 import json
 import os
@@ -18,6 +19,9 @@ SOURCE = os.environ["ULLAGE_SOURCE_DIR"]
 SHARED = os.environ.get("ULLAGE_SHARED", os.path.join(SOURCE, "..", "shared"))
 
 BUDGETS = 5
+# Exit codes of a run to the end: the case met or not. `test_the_case_is_met` tells the two apart; as the bits are the
+# same whatever the budget, the runs inside budgets need not ask again.
+RAN = (0, 3)
 MOVES = ["split", "recompute", "merge-recomputation", "checkpoint-loops"]
 
 
@@ -46,7 +50,7 @@ class Kept(unittest.TestCase):
             if plan["planned_peak_bytes"] > cls.most_bytes:
                 raise unittest.SkipTest(f"needs {plan['planned_peak_bytes']} bytes")
         code, report, said = ullage("run", cls.folder, "--threads=2")
-        assert code == 0 and report["check"]["passed"], said or report
+        assert code in RAN, said
         cls.free = report
         # Scratch depends on the number of threads, and so does the floor.
         code, cls.refusal, said = ullage("run", cls.folder, "--threads=2", "--memory-budget=1B")
@@ -54,13 +58,15 @@ class Kept(unittest.TestCase):
 
     def run_within(self, budget, *options):
         code, report, said = ullage("run", self.folder, f"--memory-budget={budget}", *options)
-        self.assertEqual(code, 0, said)
+        self.assertIn(code, RAN, said or report)
         self.assertLessEqual(report["measured_peak_bytes"], budget)
         self.assertLessEqual(report["measured_peak_bytes"], report["planned_peak_bytes"])
         self.assertLessEqual(report["lower_bound_bytes"], report["planned_peak_bytes"])
-        self.assertTrue(report["check"]["passed"], report["check"])
         self.assertEqual(report["outputs_sha256"], self.free["outputs_sha256"])
         return report
+
+    def test_the_case_is_met(self):
+        self.assertTrue(self.free["check"]["passed"], self.free["check"].get("failures"))
 
     def test_every_budget_is_kept(self):
         code, alone, said = ullage("run", self.folder, "--threads=1", "--memory-budget=1B")
@@ -78,7 +84,7 @@ class Promise(Kept):
     def test_threads_change_nothing(self):
         for threads in (1, 3):
             code, report, said = ullage("run", self.folder, f"--threads={threads}")
-            self.assertEqual(code, 0, said)
+            self.assertIn(code, RAN, said or report)
             self.assertEqual(report["outputs_sha256"], self.free["outputs_sha256"])
             self.assertLessEqual(report["measured_peak_bytes"], report["planned_peak_bytes"])
 

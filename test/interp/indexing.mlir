@@ -30,5 +30,10 @@ func.func @main() {
   check.expect_eq_const %padded, dense<[0, 2, 0, 3, 0, 4, 0, 0]> : tensor<8xi32>
   %cropped = stablehlo.pad %v, %zero, low = [-1], high = [-1], interior = [0] : (tensor<4xi32>, tensor<i32>) -> tensor<2xi32>
   check.expect_eq_const %cropped, dense<[2, 3]> : tensor<2xi32>
+
+  // Without elements there is nothing to turn round.
+  %none = stablehlo.constant dense<> : tensor<0x3xi32>
+  %reversed = stablehlo.reverse %none, dims = [0, 1] : tensor<0x3xi32>
+  check.expect_eq_const %reversed, dense<> : tensor<0x3xi32>
   return
 }

@@ -12,19 +12,10 @@
 #include "kernel_testing.h"
 #include "kernels/build.h"
 #include "normalize/normalize.h"
-#include "ops/verify.h"
+#include "read_program.h"
 #include "support/float16.h"
-#include "syntax/reader.h"
 
 namespace ullage::testing_cpu {
-
-inline std::unique_ptr<Module> read_program(const std::string& text) {
-  Result<std::unique_ptr<Module>> module = read_text(text, "test.mlir");
-  EXPECT_TRUE(module.ok()) << to_string(module.diagnostics()) << text;
-  Status verified = verify(**module);
-  EXPECT_TRUE(verified.ok()) << to_string(verified.diagnostics()) << text;
-  return std::move(*module);
-}
 
 inline std::vector<Tensor> interpreted(const std::string& text, const std::vector<Tensor>& inputs) {
   std::unique_ptr<Module> module = read_program(text);

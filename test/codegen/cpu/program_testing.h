@@ -12,22 +12,10 @@
 #include "interp/interpret.h"
 #include "kernels/build.h"
 #include "normalize/normalize.h"
-#include "ops/verify.h"
+#include "read_program.h"
 #include "runtime/thread_pool.h"
-#include "syntax/reader.h"
 
 namespace ullage::testing_cpu {
-
-inline std::unique_ptr<Module> read_program(const std::string& text) {
-  Result<std::unique_ptr<Module>> module = read_text(text, "test.mlir");
-  if (!module.ok()) {
-    ADD_FAILURE() << to_string(module.diagnostics()) << text;
-    return nullptr;
-  }
-  Status verified = verify(**module);
-  EXPECT_TRUE(verified.ok()) << (verified.ok() ? "" : to_string(verified.diagnostics()));
-  return std::move(*module);
-}
 
 // The results of a graph without loops and branches.
 inline std::vector<Tensor> run_graph(const KernelGraph& graph, const std::vector<Tensor>& arguments,
