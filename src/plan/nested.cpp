@@ -52,8 +52,14 @@ ScheduledGraph schedule_graph(const KernelGraph& graph, const Target& target, Sc
     set_nested_costs(out.costs, static_cast<KernelId>(k), kernel, regions);
     out.nested[static_cast<KernelId>(k)] = std::move(regions);
   }
-  out.schedule = make_schedule(graph, memory_order(graph, out.costs));
-  out.profile = simulate(out.schedule, out.costs, target, scope);
+  // Neither rule is better for every program.
+  for (OrderRule rule : {OrderRule::as_written, OrderRule::readers_first}) {
+    Schedule schedule = make_schedule(graph, memory_order(graph, out.costs, rule));
+    Profile profile = simulate(schedule, out.costs, target, scope);
+    if (rule != OrderRule::as_written && profile.peak >= out.profile.peak) continue;
+    out.schedule = std::move(schedule);
+    out.profile = std::move(profile);
+  }
   return out;
 }
 

@@ -16,8 +16,8 @@ constexpr int64_t kFewElements = 512;  // one in so many
 
 class ListScheduler {
  public:
-  ListScheduler(const KernelGraph& graph, const KernelCosts& costs)
-      : graph_(graph), costs_(costs) {}
+  ListScheduler(const KernelGraph& graph, const KernelCosts& costs, OrderRule rule)
+      : graph_(graph), costs_(costs), rule_(rule) {}
 
   std::vector<KernelId> run() {
     size_t count = graph_.kernels.size();
@@ -94,8 +94,23 @@ class ListScheduler {
     for (KernelId k : ready_)
       if (net_bytes(k) <= small_bytes_[static_cast<size_t>(k)] &&
           costs_.extra_bytes[static_cast<size_t>(k)] <= largest_extra_)
-        return k;
-    return *ready_.begin();
+        return first_reader(k);
+    return first_reader(*ready_.begin());
+  }
+
+  // The kernel, or one that is ready to read an argument which the kernel would overwrite but for
+  // that other reader.
+  KernelId first_reader(KernelId k) const {
+    if (rule_ != OrderRule::readers_first) return k;
+    const Kernel& kernel = graph_.kernels[static_cast<size_t>(k)];
+    for (const Kernel::InPlace& pair : kernel.in_place) {
+      ValueId v = kernel.inputs[static_cast<size_t>(pair.input)];
+      const KernelValue& value = graph_.values[static_cast<size_t>(v)];
+      if (value.kind != KernelValue::Kind::argument || !donated_[static_cast<size_t>(v)]) continue;
+      for (KernelId reader : value.consumers)
+        if (reader != k && ready_.contains(reader)) return reader;
+    }
+    return k;
   }
 
   void finish(KernelId k) {
@@ -109,6 +124,7 @@ class ListScheduler {
 
   const KernelGraph& graph_;
   const KernelCosts& costs_;
+  OrderRule rule_;
   std::vector<int32_t> missing_;       // inputs of each kernel that do not exist yet
   std::vector<int32_t> readers_left_;  // of each value
   std::vector<bool> is_output_, donated_;
@@ -120,8 +136,9 @@ class ListScheduler {
 
 }  // namespace
 
-std::vector<KernelId> memory_order(const KernelGraph& graph, const KernelCosts& costs) {
-  return ListScheduler(graph, costs).run();
+std::vector<KernelId> memory_order(const KernelGraph& graph, const KernelCosts& costs,
+                                   OrderRule rule) {
+  return ListScheduler(graph, costs, rule).run();
 }
 
 }  // namespace ullage

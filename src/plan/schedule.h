@@ -130,7 +130,10 @@ std::optional<Schedule> split(const Schedule& schedule, const Profile& profile,
                               const Target& target, int32_t x, PieceAxis axis, int64_t pieces);
 
 // A good order of the kernels (plan/order.cpp): program order, in which whatever frees memory runs
-// as soon as it can.
-std::vector<KernelId> memory_order(const KernelGraph& graph, const KernelCosts& costs);
+// as soon as it can. With `readers_first` a kernel that may overwrite an argument waits for the
+// others that read it and are ready.
+enum class OrderRule : uint8_t { as_written, readers_first };
+std::vector<KernelId> memory_order(const KernelGraph& graph, const KernelCosts& costs,
+                                   OrderRule rule);
 
 }  // namespace ullage

@@ -99,8 +99,10 @@ class Reporter {
         return;
       case PlanBuffer::Kind::argument:
         value.why = reader != reader_.end() ? "argument, next read by " + reader->second.first
+                    : buffer.output         ? "argument in whose memory a result lies"
                                             : "argument that the caller keeps";
-        if (buffer.last > plan_.peak_time && reader == reader_.end()) value.remedy = "donate it";
+        if (buffer.last > plan_.peak_time && reader == reader_.end() && !buffer.output)
+          value.remedy = "donate it";
         return;
       case PlanBuffer::Kind::temporary:
         break;

@@ -95,6 +95,20 @@ int pieces(const PlanBlock& block) {
   return count;
 }
 
+// The weights are updated before they are read for the last time.
+constexpr const char* kEarlyUpdate = R"(
+func.func public @main(%w: tensor<512x512xf32> {tf.aliasing_output = 0 : i32}, %g: tensor<512x512xf32>, %x: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+  %0 = stablehlo.subtract %w, %g : tensor<512x512xf32>
+  %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %0, %1 : tensor<512x512xf32>, tensor<512x512xf32>
+})";
+
+TEST(Planner, ReadersComeBeforeTheUpdateInPlace) {
+  Planned p = planned(kEarlyUpdate);
+  EXPECT_EQ(p.free.temp_bytes, 0) << "scratch of the target is none";
+  EXPECT_EQ(p.free.arena_bytes, 4 * (512 * 512 * 4)) << "three arguments and one result";
+}
+
 TEST(Planner, CutsInsideLoops) {
   Planned p = planned(kDequantisingLoop);
   EXPECT_GE(p.free.temp_bytes, 1 << 20) << "the weights are read twice, so they are stored";
