@@ -28,33 +28,39 @@ class ArgumentSource {
  public:
   static Result<ArgumentSource> make(const RunRequest& request, const std::vector<Type>& types) {
     ArgumentSource out;
+    // Tokens carry nothing, and are not given.
+    size_t wanted = 0;
+    for (const Type& type : types)
+      out.place_.push_back(type.kind == Type::Kind::token ? kNone : wanted++);
     if (request.expectations) {
       out.specs_ = &request.expectations->inputs;
-      if (out.specs_->size() != types.size())
+      if (out.specs_->size() != wanted)
         return error(fmt::format("the case has {} inputs, the program {} arguments",
-                                 out.specs_->size(), types.size()));
-      for (size_t i = 0; i < types.size(); ++i)
-        if (!((*out.specs_)[i].type == types[i]))
-          return mismatch(i, (*out.specs_)[i].type, types[i]);
+                                 out.specs_->size(), wanted));
+      for (size_t i = 0; i < types.size(); ++i) {
+        if (out.place_[i] == kNone) continue;
+        const Type& given = (*out.specs_)[out.place_[i]].type;
+        if (!(given == types[i])) return mismatch(i, given, types[i]);
+      }
       return out;
     }
     Result<InputFiles> files = read_input_files(request.input_files);
     if (!files) return files.diagnostics();
     out.files_ = std::move(*files);
-    if (out.files_.arrays.size() != types.size())
+    if (out.files_.arrays.size() != wanted)
       return error(
           fmt::format("{} arrays given, the program has {} arguments", out.files_.arrays.size(),
-                      types.size()),
-          {},
-          types.empty() ? "" : "give them with --input X.npy, --input X.npz or --case CASE.json");
+                      wanted),
+          {}, wanted == 0 ? "" : "give them with --input X.npy, --input X.npz or --case CASE.json");
     out.types_ = types;
     return out;
   }
 
   Status write(size_t i, std::span<std::byte> to, ThreadPool& pool) const {
+    if (place_[i] == kNone) return Ok{};
     if (!specs_)
-      return copy_elements(files_.arrays[i], types_[i], to, fmt::format("argument {}", i));
-    const InputSpec& spec = (*specs_)[i];
+      return copy_elements(files_.arrays[place_[i]], types_[i], to, fmt::format("argument {}", i));
+    const InputSpec& spec = (*specs_)[place_[i]];
     int64_t width = storage_bytes(spec.type.dtype), elements = spec.type.num_elements();
     constexpr int64_t kChunk = 1 << 16;
     pool.parallel_for((elements + kChunk - 1) / kChunk, [&](int64_t chunk, int) {
@@ -72,6 +78,8 @@ class ArgumentSource {
                              to_string(wanted)));
   }
 
+  static constexpr size_t kNone = SIZE_MAX;
+  std::vector<size_t> place_;  // of each argument among what is given
   const std::vector<InputSpec>* specs_ = nullptr;
   InputFiles files_;
   std::vector<Type> types_;
@@ -89,6 +97,10 @@ Result<CheckResult> compare_with_interpreter(const Module& original, const Argum
                                              ThreadPool& pool) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < argument_types.size(); ++i) {
+    if (argument_types[i].kind == Type::Kind::token) {
+      inputs.emplace_back();
+      continue;
+    }
     Tensor tensor(argument_types[i]);
     Status written =
         source.write(i, {tensor.mutable_data(), static_cast<size_t>(tensor.size_bytes())}, pool);

@@ -25,7 +25,8 @@ std::array<Handler, kOpCount> build_handlers() {
   for (auto rows :
        {movement_handlers(), gather_scatter_handlers(), dynamic_handlers(), reduction_handlers(),
         sort_handlers(), linalg_handlers(), decomposition_handlers(), convolution_handlers(),
-        fft_handlers(), normalization_handlers(), random_handlers(), check_handlers()})
+        fft_handlers(), normalization_handlers(), random_handlers(), check_handlers(),
+        collective_handlers()})
     for (const HandlerRow& row : rows) table[static_cast<size_t>(row.kind)] = row.handler;
   for (size_t i = 0; i < kOpCount; ++i)
     if (!table[i] && is_lane_op(static_cast<OpKind>(i))) table[i] = evaluate_elementwise;
@@ -95,8 +96,9 @@ Result<Tensors> evaluate_op(Evaluation& e) {
 }  // namespace interp
 
 bool can_evaluate(OpKind kind) {
-  return interp::handler_of(kind) && info(kind).family != OpFamily::check &&
-         kind != OpKind::custom_call;
+  const OpFamily family = info(kind).family;
+  return interp::handler_of(kind) && family != OpFamily::check && family != OpFamily::collective &&
+         kind != OpKind::custom_call && kind != OpKind::rng;
 }
 
 Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const Tensor> operands) {

@@ -13,6 +13,7 @@
 namespace ullage::interp {
 
 using Tensors = std::vector<Tensor>;
+struct Process;
 
 struct Evaluation {
   const Op& op;
@@ -23,6 +24,7 @@ struct Evaluation {
   // Values from outside that the operation's regions use.
   std::function<const Tensor*(const Value*)> outer = nullptr;
   CheckReport* checks = nullptr;
+  Process* process = nullptr;  // null when folding one operation
 
   Diagnostic problem(
       const std::string& what) const;  // "stablehlo.sort: what", placed at the operation
@@ -49,6 +51,7 @@ std::span<const HandlerRow> fft_handlers();
 std::span<const HandlerRow> normalization_handlers();
 std::span<const HandlerRow> random_handlers();
 std::span<const HandlerRow> check_handlers();
+std::span<const HandlerRow> collective_handlers();
 Result<Tensors> evaluate_elementwise(Evaluation& e);
 Result<Tensors> evaluate_map(Evaluation& e);
 

@@ -179,7 +179,35 @@ Result<Tensors> evaluate_scatter(Evaluation& e) {
   return out;
 }
 
+// Slices along `dim` of the operand, [batch, before, dim, after] becoming [batch, before, selected,
+// after]; indices stay inside of the operand, as those of gather do.
+Result<Tensors> evaluate_index_select(Evaluation& e) {
+  const auto& a = e.op.as<DimAttributes>();
+  const Tensor &operand = e.operands[0], &indices = e.operands[1];
+  Tensor out(e.types[0]);
+  const auto dim = static_cast<size_t>(a.dim), batch = static_cast<size_t>(a.batch_dims);
+  const size_t selected = indices.shape().size() - batch;
+  const auto width = static_cast<size_t>(storage_bytes(operand.dtype()));
+  Index from_strides = row_major_strides(operand.shape());
+  Index index_strides = row_major_strides(indices.shape());
+  std::byte* to = out.mutable_data();
+  for_each_index(out.shape(), [&](const Index& at) {
+    Index place(at.begin(), at.begin() + a.batch_dims);
+    place.insert(place.end(), at.begin() + a.dim,
+                 at.begin() + a.dim + static_cast<int64_t>(selected));
+    int64_t chosen =
+        std::clamp<int64_t>(indices.int_at(dot(place, index_strides)), 0, operand.shape()[dim] - 1);
+    Index from(at.begin(), at.begin() + a.dim);
+    from.push_back(chosen);
+    from.insert(from.end(), at.begin() + a.dim + static_cast<int64_t>(selected), at.end());
+    std::memcpy(to, operand.data() + static_cast<size_t>(dot(from, from_strides)) * width, width);
+    to += width;
+  });
+  return Tensors{std::move(out)};
+}
+
 constexpr HandlerRow kRows[] = {
+    {OpKind::torch_index_select, evaluate_index_select},
     {OpKind::gather, evaluate_gather},
     {OpKind::dynamic_gather, evaluate_dynamic_gather},
     {OpKind::scatter, evaluate_scatter},

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "interp/eval.h"
+#include "interp/parallel.h"
 #include "ops/infer.h"
 
 namespace ullage {
@@ -72,8 +75,10 @@ class LayoutBuilder {
 
 class Interpreter {
  public:
-  Interpreter(const Module& module, const InterpretOptions& options)
-      : module_(module), options_(options) {}
+  Interpreter(const Module& module, const InterpretOptions& options, interp::Process process = {})
+      : module_(module), options_(options), process_(std::move(process)) {}
+
+  const interp::Process& process() const { return process_; }
 
   Result<Tensors> call(const Function& function, Tensors arguments, int depth) {
     if (depth > options_.max_call_depth)
@@ -147,6 +152,10 @@ class Interpreter {
     switch (op.kind) {
       case OpKind::call:
         return call_by_name(op, op.as<CallAttributes>().callee, operands, frame);
+      case OpKind::custom_call:
+        if (op.as<CustomCallAttributes>().target == "interpreter.run_parallel")
+          return run_parallel(op, operands);
+        return evaluate(op, operands, frame);
       case OpKind::composite:
         return call_by_name(op, op.as<CompositeAttributes>().decomposition, operands, frame);
       case OpKind::while_:
@@ -159,15 +168,18 @@ class Interpreter {
         return run(op.nested(static_cast<size_t>(index < 0 || index >= count ? count - 1 : index)),
                    {}, frame);
       }
-      default: {
-        interp::Evaluation e{op, operands, {}, &module_, nullptr, options_.checks};
-        e.outer = [&](const Value* value) -> const Tensor* {
-          auto slot = frame.layout.slots.find(value);
-          return slot == frame.layout.slots.end() ? nullptr : &frame.values[slot->second];
-        };
-        return interp::evaluate_op(e);
-      }
+      default:
+        return evaluate(op, operands, frame);
     }
+  }
+
+  Result<Tensors> evaluate(const Op& op, Tensors& operands, Frame& frame) {
+    interp::Evaluation e{op, operands, {}, &module_, nullptr, options_.checks, &process_};
+    e.outer = [&](const Value* value) -> const Tensor* {
+      auto slot = frame.layout.slots.find(value);
+      return slot == frame.layout.slots.end() ? nullptr : &frame.values[slot->second];
+    };
+    return interp::evaluate_op(e);
   }
 
   Result<Tensors> call_by_name(const Op& op, const std::string& name, Tensors& operands,
@@ -188,8 +200,88 @@ class Interpreter {
     }
   }
 
+  // Each process of the grid in a thread of its own. Operands are the arguments of one process
+  // after the other, results likewise; the functions stand in rows of partitions for each replica.
+  Result<Tensors> run_parallel(const Op& op, const Tensors& operands) {
+    const auto& call = op.as<CustomCallAttributes>();
+    const auto processes = static_cast<int64_t>(call.called_computations.size());
+    int64_t partitions = 0;
+    const std::string& row = call.backend_config;
+    auto [end, fault] = std::from_chars(row.data(), row.data() + row.size(), partitions);
+    if (fault != std::errc() || end != row.data() + row.size() || partitions < 1 ||
+        processes % partitions != 0)
+      return problem(op, fmt::format("{} functions in rows of '{}'", processes, row));
+    struct Run {
+      const Function* function = nullptr;
+      Tensors arguments;
+      interp::Process process;
+      CheckReport checks;
+      Result<Tensors> results = Tensors();
+    };
+    if (process_.meeting) return problem(op, "processes do not start others");
+    std::vector<Run> runs;
+    size_t next = 0;
+    for (int64_t i = 0; i < processes; ++i) {
+      const std::string& name = call.called_computations[static_cast<size_t>(i)];
+      Run& run = runs.emplace_back();
+      run.function = module_.find(name);
+      if (!run.function) return problem(op, "there is no function @" + name);
+      run.process.replica = i / partitions;
+      run.process.partition = i % partitions;
+      run.process.num_replicas = processes / partitions;
+      run.process.num_partitions = partitions;
+      for (const Value* argument : run.function->body().arguments()) {
+        if (next == operands.size() || !compatible(argument->type, operands[next].type()))
+          return problem(op, fmt::format("operand {} is not what @{} takes next, {}", next, name,
+                                         to_string(argument->type)));
+        run.arguments.push_back(interp::copy_of(operands[next++]));
+      }
+    }
+    if (next < operands.size())
+      return problem(op, fmt::format("{} operands, the programs take {}", operands.size(), next));
+    constexpr size_t kMaxProcesses = 1024;
+    if (runs.size() > kMaxProcesses)
+      return problem(op, fmt::format("{} processes, of which at most {} run at once", runs.size(),
+                                     kMaxProcesses));
+    interp::Meeting meeting(static_cast<int64_t>(runs.size()));
+    std::vector<std::thread> threads;
+    for (Run& run : runs)
+      threads.emplace_back([&] {
+        run.process.meeting = &meeting;
+        InterpretOptions options = options_;
+        if (options.checks) options.checks = &run.checks;
+        Interpreter interpreter(module_, options, run.process);
+        run.results = interpreter.call(*run.function, std::move(run.arguments), 0);
+        run.process.stuck = interpreter.process().stuck;
+        meeting.leave();
+      });
+    for (std::thread& thread : threads) thread.join();
+    // What went wrong itself, rather than who waited for it.
+    for (bool stuck : {false, true})
+      for (const Run& run : runs)
+        if (!run.results && run.process.stuck == stuck) return run.results.diagnostics();
+    Tensors out;
+    for (Run& run : runs) {
+      if (options_.checks) {
+        options_.checks->passed += run.checks.passed;
+        options_.checks->failures.insert(options_.checks->failures.end(),
+                                         run.checks.failures.begin(), run.checks.failures.end());
+      }
+      out.insert(out.end(), run.results->begin(), run.results->end());
+    }
+    if (out.size() != op.num_results())
+      return problem(
+          op, fmt::format("{} results, the programs return {}", op.num_results(), out.size()));
+    for (size_t i = 0; i < out.size(); ++i)
+      if (!compatible(op.result(i)->type, out[i].type()))
+        return problem(op, fmt::format("result {} is {}, the programs return {}", i,
+                                       to_string(op.result(i)->type), to_string(out[i].type())));
+    return out;
+  }
+
   const Module& module_;
   const InterpretOptions& options_;
+  interp::Process process_;
   std::unordered_map<const Function*, FunctionLayout> layouts_;
   int64_t executed_ = 0;
 };

@@ -16,6 +16,9 @@
 //     everything out; conversions from float to integer saturate and turn NaN into 0.
 //   - rng_bit_generator: DEFAULT is PHILOX as XLA:CPU lays it out; THREE_FRY is XLA's
 //   threefry2x32-20.
+//   - interpreter.run_parallel, of StableHLO's own tests, runs several processes, which meet at
+//     collective operations; other programs are the only process of theirs. all_reduce and
+//     reduce_scatter combine in the order of the group.
 //   - expect_close given as a custom call allows 3 ULP, expect_almost_eq 1e-3.
 // Programs must be verified (ops/verify.h) before they are interpreted.
 #pragma once

@@ -119,7 +119,13 @@ Result<Tensors> evaluate_rng_bit_generator(Evaluation& e) {
   return Tensors{std::move(state), std::move(out)};
 }
 
+// Which numbers these are, the specification leaves to implementations.
+Result<Tensors> refuse_rng(Evaluation& e) {
+  return e.problem("its bits are not laid down, so the interpreter draws none");
+}
+
 constexpr HandlerRow kRows[] = {
+    {OpKind::rng, refuse_rng},
     {OpKind::rng_bit_generator, evaluate_rng_bit_generator},
 };
 

@@ -58,6 +58,14 @@ long double hurwitz_zeta(long double s, long double q) {
     if (s != std::floor(s)) return kNaN;  // (q + k)^-s is complex
   }
   if (std::isinf(q)) return 0;
+  if (std::isinf(s)) return q > 1 ? 0 : q == 1 ? 1 : kInfinity;  // the limit of its terms
+  if (q < -1000) {
+    // The terms at negative numbers, (-1)^s times those at positive ones: the sum from the fraction
+    // above to 1 - q less what lies beyond.
+    long double above = std::ceil(q) - q;
+    long double terms = hurwitz_zeta(s, above) - hurwitz_zeta(s, 1 - q);
+    return (std::fmod(s, 2.0L) == 0 ? terms : -terms) + hurwitz_zeta(s, 1 - above);
+  }
   // Terms up to a point where the expansion has converged to the last bit.
   long double sum = 0;
   int terms = 20;

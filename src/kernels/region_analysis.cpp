@@ -58,6 +58,12 @@ class Analyzer {
     return op.kind == OpKind::reshape && !is_unit_reshape(op.operand(0)->type, op.result()->type);
   }
 
+  // Whether the result is its operand's buffer. One element in each place needs none to be
+  // reshaped, but the parts of an element do.
+  static bool shares_buffer(const Op& op) {
+    return is_bitcast(op) && (op.kind == OpKind::bitcast_convert || !is_splat_value(op.operand(0)));
+  }
+
   void number_operations() {
     int64_t position = 0;
     for (Op* op : region_) position_[op] = position++;
@@ -86,7 +92,7 @@ class Analyzer {
         return operand == 0 && !is_splat_value(op.operand(0));
       case OpKind::reshape:
       case OpKind::bitcast_convert:
-        return is_bitcast(op) && !is_splat_value(op.operand(0));
+        return shares_buffer(op);
       default:
         return !is_fusible(module_, op);
     }
@@ -190,8 +196,7 @@ class Analyzer {
         make_leaf(value);
         result_.stored.insert(value);
       }
-      if (is_bitcast(*op) && !is_splat_value(op->operand(0)))
-        result_.alias[op->result()] = op->operand(0);
+      if (shares_buffer(*op)) result_.alias[op->result()] = op->operand(0);
       if (op->kind == OpKind::dot_general && !forced_.contains(op->result())) grow_epilogue(op);
       return;
     }

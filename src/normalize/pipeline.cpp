@@ -1,9 +1,11 @@
+#include "normalize/flatten_tuples.h"
 #include "normalize/normalize.h"
 
 namespace ullage {
 
 const std::vector<NormalizePass>& normalize_passes() {
   static const std::vector<NormalizePass> passes = {
+      {"flatten-tuples", flatten_tuples},
       {"expand-composites", expand_composites},
       {"expand-manual", expand_manual},
       {"expand-quantized", expand_quantized},

@@ -107,6 +107,19 @@ std::optional<Literal> fold_splat_movement(const Op& op) {
                                    literal->element(0) + storage_bytes(literal->type.dtype));
       return Literal::make(op.result()->type, std::move(bytes), true);
     }
+    case OpKind::bitcast_convert: {
+      // Of elements of one byte again and again, whole or in parts.
+      const Literal* literal = constant_value(op.operand(0));
+      const Type& type = op.result()->type;
+      if (!literal || literal->type.quantized || !type.is_static() || !literal->splat) return {};
+      if (bit_width(literal->type.dtype) < 8 || bit_width(type.dtype) < 8) return {};
+      const std::byte* first = literal->element(0);
+      const int width = storage_bytes(literal->type.dtype);
+      if (!std::all_of(first, first + width, [&](std::byte b) { return b == *first; })) return {};
+      return Literal::make(
+          type, std::vector<std::byte>(static_cast<size_t>(storage_bytes(type.dtype)), *first),
+          true);
+    }
     default:
       return {};
   }

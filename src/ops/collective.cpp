@@ -50,6 +50,12 @@ int64_t scaled(int64_t extent, int64_t factor) {
   return extent == kDynamic || factor == 0 ? kDynamic : extent * factor;
 }
 
+// Across replicas and partitions, a group has as many times more members than replica_groups names
+// as there are partitions: how many, the operation does not say.
+bool groups_span_partitions(const CollectiveAttributes& a) {
+  return a.channel_id > 0 && !a.use_global_device_ids;
+}
+
 Result<Types> infer_all_gather(const OpView& view) {
   const CollectiveAttributes& a = attributes_of(view);
   if (auto s = check_dim(view, a.dim, 1); !s) return s.diagnostics();
@@ -59,6 +65,7 @@ Result<Types> infer_all_gather(const OpView& view) {
     Type result = with_shape(operand, operand.shape);
     auto d = static_cast<size_t>(a.dim);
     result.shape[d] = scaled(operand.shape[d], a.group_size);
+    if (groups_span_partitions(a)) result.shape[d] = kDynamic;
     out.push_back(result);
   }
   return out;
@@ -75,7 +82,7 @@ Result<Types> infer_reduce_scatter(const OpView& view) {
   if (auto s = check_groups(view, 3, 5); !s) return s.diagnostics();
   Type result = with_shape(view.operands[0], view.operands[0].shape);
   int64_t& extent = result.shape[static_cast<size_t>(a.dim)];
-  if (extent != kDynamic && a.group_size > 0) {
+  if (extent != kDynamic && a.group_size > 0 && !groups_span_partitions(a)) {
     if (extent % a.group_size != 0)
       return violation(view, 1,
                        fmt::format("dimension {} of {} does not divide by {} devices", a.dim,

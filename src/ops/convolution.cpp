@@ -1,6 +1,7 @@
 // convolution and dynamic_conv.
 #include <fmt/format.h>
 
+#include "ops/products.h"
 #include "ops/rules.h"
 
 namespace ullage::ops {
@@ -22,6 +23,12 @@ Result<Types> infer_convolution(const OpView& view) {
     return violation(view, 1,
                      fmt::format("needs equal ranks of 2 or more, found {} and {}", to_string(lhs),
                                  to_string(rhs)));
+  if (view.declared.size() == 1 && view.declared[0].is_tensor() &&
+      !holds_products(lhs, rhs, view.declared[0]))
+    return violation(view, 0,
+                     fmt::format("products of {} and {} are not rounded to {}; convert what they "
+                                 "give",
+                                 to_string(lhs), to_string(rhs), to_string(view.declared[0])));
   int64_t rank = lhs.rank();
   auto spatial = static_cast<size_t>(rank - 2);
   struct Field {

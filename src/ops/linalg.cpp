@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/products.h"
 #include "ops/ragged_dot.h"
 #include "ops/rules.h"
 
@@ -17,10 +18,15 @@ std::string two(const Type& a, const Type& b) {
 
 // The result's element type is the program's choice (preferred_element_type); without one it is the
 // operands'.
-Type product_type(const OpView& view, std::vector<int64_t> shape) {
+Result<Types> product_type(const OpView& view, std::vector<int64_t> shape) {
   const Type& like = view.declared.size() == 1 && view.declared[0].is_tensor() ? view.declared[0]
                                                                                : view.operands[0];
-  return with_shape(like, std::move(shape));
+  const Type& rhs = view.operands[view.kind == OpKind::unary_einsum ? 0 : 1];
+  if (!holds_products(view.operands[0], rhs, like))
+    return violation(view, 0,
+                     fmt::format("products of {} are not rounded to {}; convert what they give",
+                                 two(view.operands[0], rhs), to_string(like)));
+  return Types{with_shape(like, std::move(shape))};
 }
 
 Result<Types> infer_dot_general(const OpView& view) {
@@ -85,7 +91,7 @@ Result<Types> infer_dot_general(const OpView& view) {
     shape.push_back(extent);
   for (int64_t extent : without(rhs.shape, concat(a.rhs_batching, a.rhs_contracting)))
     shape.push_back(extent);
-  return Types{product_type(view, shape)};
+  return product_type(view, shape);
 }
 
 Result<Types> infer_dot(const OpView& view) {
@@ -98,7 +104,7 @@ Result<Types> infer_dot(const OpView& view) {
     return violation(view, 0, "contracting dimensions differ in size: " + two(lhs, rhs));
   std::vector<int64_t> shape(lhs.shape.begin(), lhs.shape.end() - 1);
   shape.insert(shape.end(), rhs.shape.begin() + 1, rhs.shape.end());
-  return Types{product_type(view, shape)};
+  return product_type(view, shape);
 }
 
 // "ab,bc->ac": the extents of the result's letters.
@@ -134,7 +140,7 @@ Result<Types> infer_einsum(const OpView& view) {
       return violation(view, 0, fmt::format("'{}' has no size in {}", letter, config));
     shape.push_back(extent);
   }
-  return Types{product_type(view, shape)};
+  return product_type(view, shape);
 }
 
 Result<Types> infer_cholesky(const OpView& view) {
@@ -241,7 +247,7 @@ Result<Types> infer_ragged_dot(const OpView& view) {
   for (int64_t d : a.lhs_batching) shape.push_back(lhs.shape[static_cast<size_t>(d)]);
   for (int64_t extent : without(lhs.shape, lhs_named)) shape.push_back(extent);
   for (int64_t extent : without(rhs.shape, rhs_named)) shape.push_back(extent);
-  return Types{product_type(view, shape)};
+  return product_type(view, shape);
 }
 
 }  // namespace

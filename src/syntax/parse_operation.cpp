@@ -240,12 +240,55 @@ void Parser::operation(Region& region) {
   define_results(op, names, names.empty() ? start : names.front().at);
 }
 
+namespace {
+
+constexpr std::string_view kRunParallel = "interpreter.run_parallel";
+
+// Programs of several processes, as StableHLO's own tests write them: kept as a custom call of the
+// same name, which calls the functions of the processes. {programs = [[@f, @g], [@f, @g]]}, a row
+// of partitions for each replica, becomes their list, and how many there are in a row.
+void run_parallel_attributes(Parser& parser, OperationState& state) {
+  auto entry = [&](std::string name, AttrValue::Kind kind) -> AttrValue& {
+    AttrEntry& made = state.attributes.emplace_back();
+    made.name = std::move(name);
+    made.at = made.value.at = state.at;
+    made.value.kind = kind;
+    return made.value;
+  };
+  AttrDict written = std::move(state.attributes);
+  state.attributes.clear();
+  entry("call_target_name", AttrValue::Kind::string).text = kRunParallel;
+  entry("has_side_effect", AttrValue::Kind::boolean).integer = 1;
+  std::vector<AttrValue> functions;
+  size_t partitions = 0;
+  for (AttrEntry& attribute : written) {
+    if (attribute.name != "programs") {
+      state.attributes.push_back(std::move(attribute));
+      continue;
+    }
+    for (AttrValue& row : attribute.value.elements) {
+      partitions = row.elements.size();
+      for (AttrValue& name : row.elements) functions.push_back(std::move(name));
+    }
+    for (const AttrValue& row : attribute.value.elements)
+      if (row.kind != AttrValue::Kind::array ||
+          row.elements.size() != functions.size() / attribute.value.elements.size())
+        parser.fail(attribute.at, "programs must be rows of functions, all equally long");
+  }
+  if (functions.empty()) parser.fail(state.at, "needs programs = [[@function]]");
+  entry("called_computations", AttrValue::Kind::array).elements = std::move(functions);
+  entry("backend_config", AttrValue::Kind::string).text = std::to_string(partitions);
+}
+
+}  // namespace
+
 // "stablehlo.add"(%0, %1) <{properties}> ({ regions }) {attributes} : (T, T) -> T
 Op* Parser::generic_operation(Region& region, Position at_op) {
   OperationState state;
   state.at = at_op;
   std::string mnemonic = string_value();
-  state.kind = op_kind(mnemonic, at_op);
+  const bool parallel = mnemonic == kRunParallel;
+  state.kind = parallel ? OpKind::custom_call : op_kind(mnemonic, at_op);
   expect(Tok::left_paren, "'('");
   operand_list(state, Tok::right_paren, "')'");
   if (at(Tok::left_bracket)) fail(token_.at, "operations with successor blocks are not supported");
@@ -265,6 +308,7 @@ Op* Parser::generic_operation(Region& region, Position at_op) {
                [&] { region_body(*function_->add_region(op), terminator_of(state.kind)); });
   }
   optional_dictionary(state.attributes);
+  if (parallel) run_parallel_attributes(*this, state);
   expect(Tok::colon, "':' and the types");
   state.types_at = token_.at;
   state.types = function_type();

@@ -19,15 +19,19 @@ TEST(SelfChecking, ProgramsInThisFolderPass) {
        fs::directory_iterator(fs::path(ULLAGE_SOURCE_DIR) / "test" / "interp")) {
     if (entry.path().extension() != ".mlir") continue;
     SCOPED_TRACE(entry.path().filename().string());
-    auto module = read_file(entry.path().string());
-    ASSERT_TRUE(module.ok()) << to_string(module.diagnostics());
-    Status status = verify(**module);
-    ASSERT_TRUE(status.ok()) << to_string(status.diagnostics());
-    CheckReport report;
-    auto results = interpret(**module, "main", {}, {.checks = &report});
-    EXPECT_TRUE(results.ok()) << to_string(results.diagnostics());
-    EXPECT_TRUE(report.failures.empty()) << to_string(report.failures);
-    EXPECT_GT(report.passed, 0);
+    auto text = read_program_text(entry.path().string());
+    ASSERT_TRUE(text.ok()) << to_string(text.diagnostics());
+    auto modules = read_modules(*text, entry.path().string());
+    ASSERT_TRUE(modules.ok()) << to_string(modules.diagnostics());
+    for (const auto& module : *modules) {
+      Status status = verify(*module);
+      ASSERT_TRUE(status.ok()) << to_string(status.diagnostics());
+      CheckReport report;
+      auto results = interpret(*module, "main", {}, {.checks = &report});
+      EXPECT_TRUE(results.ok()) << to_string(results.diagnostics());
+      EXPECT_TRUE(report.failures.empty()) << to_string(report.failures);
+      EXPECT_GT(report.passed, 0);
+    }
     ++count;
   }
   EXPECT_GE(count, 6);
@@ -112,6 +116,47 @@ TEST(Interpret, SaysWhatItDoesNotSupport) {
   std::string found = failure(*module, {Tensor::of<float>(DType::f32, {2}, {1, 2})});
   EXPECT_NE(found.find("program.mlir:2:"), std::string::npos) << found;
   EXPECT_NE(found.find("does not know the target @unheard_of"), std::string::npos) << found;
+}
+
+// Two processes of which the second does something else, or fails.
+std::string failure_in_parallel(const std::string& second) {
+  auto module = read(R"(func.func private @sum(%x: tensor<f32>) -> tensor<f32> {
+    %0 = "stablehlo.cross-replica-sum"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+  func.func private @other(%x: tensor<f32>) -> tensor<f32> {
+    )" + second + R"(
+    return %x : tensor<f32>
+  }
+  func.func public @main(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    %0:2 = "interpreter.run_parallel"(%x, %x) {programs = [[@sum], [@other]]} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    return %0#0, %0#1 : tensor<f32>, tensor<f32>
+  })");
+  return failure(*module, {Tensor::scalar<float>(DType::f32, 1)});
+}
+
+TEST(Interpret, ProcessesThatNobodyComesToStop) {
+  std::string found = failure_in_parallel("");
+  EXPECT_NE(found.find("program.mlir:2:"), std::string::npos) << found;
+  EXPECT_NE(found.find("not every process of the group [0, 1] comes to it"), std::string::npos)
+      << found;
+}
+
+TEST(Interpret, TheProcessThatFailsIsReported) {
+  std::string found = failure_in_parallel(
+      "%0 = stablehlo.custom_call @unheard_of(%x) : (tensor<f32>) -> tensor<f32>");
+  EXPECT_NE(found.find("does not know the target @unheard_of"), std::string::npos) << found;
+}
+
+TEST(Interpret, GroupsNameProcessesOfTheRun) {
+  auto module = read(R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
+    %0 = "stablehlo.cross-replica-sum"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  })");
+  std::string found = failure(*module, {Tensor::scalar<float>(DType::f32, 1)});
+  EXPECT_NE(found.find("process 1 of the group [0, 1] is not in this run, which has 1"),
+            std::string::npos)
+      << found;
 }
 
 TEST(Evaluate, FoldsOneOperation) {

@@ -240,6 +240,10 @@ bool Analysis::elementwise(const Op& op, std::span<const Bounded> operands, Boun
   const bool direction = op.kind == OpKind::sign && is_complex(dtype);
   if (!is_inexact_type(dtype) || (is_discrete(op.kind) && !direction)) return exact;
   if (direction && !exact) return false;
+  // The second part may jump where the first is nearly that of another number.
+  const bool chooses =
+      op.kind == OpKind::maximum || op.kind == OpKind::minimum || op.kind == OpKind::clamp;
+  if (is_complex(dtype) && chooses) return exact;
   // Between complex and real, e.g. abs: judged as the more complicated one.
   DType judged = dtype;
   if (op.kind == OpKind::abs && is_complex(operands[0].value.dtype()))

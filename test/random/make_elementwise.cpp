@@ -40,10 +40,10 @@ const std::vector<OpKind> kFloatUnary = {OpKind::abs,
                                          OpKind::chlo_cosh};
 const std::vector<OpKind> kPredicates = {OpKind::is_finite, OpKind::chlo_is_inf,
                                          OpKind::chlo_is_neg_inf, OpKind::chlo_is_pos_inf};
-const std::vector<OpKind> kIntUnary = {OpKind::abs,        OpKind::negate,
-                                       OpKind::not_,       OpKind::sign,
-                                       OpKind::popcnt,     OpKind::count_leading_zeros,
-                                       OpKind::chlo_square};
+const std::vector<OpKind> kIntUnary = {OpKind::abs,         OpKind::negate,
+                                       OpKind::not_,        OpKind::sign,
+                                       OpKind::popcnt,      OpKind::count_leading_zeros,
+                                       OpKind::chlo_square, OpKind::chlo_conj};
 const std::vector<OpKind> kComplexUnary = {
     OpKind::negate,      OpKind::exponential, OpKind::log,    OpKind::sqrt,
     OpKind::tanh,        OpKind::sine,        OpKind::cosine, OpKind::chlo_conj,
@@ -70,8 +70,9 @@ const std::vector<OpKind> kIntBinary = {OpKind::add,
 const std::vector<OpKind> kTruthBinary = {OpKind::and_,    OpKind::or_,     OpKind::xor_,
                                           OpKind::add,     OpKind::maximum, OpKind::minimum,
                                           OpKind::multiply};
-const std::vector<OpKind> kComplexBinary = {OpKind::add, OpKind::subtract, OpKind::multiply,
-                                            OpKind::divide, OpKind::power};
+const std::vector<OpKind> kComplexBinary = {OpKind::add,    OpKind::subtract, OpKind::multiply,
+                                            OpKind::divide, OpKind::power,    OpKind::maximum,
+                                            OpKind::minimum};
 
 bool any(const Type&) {
   return true;
@@ -126,10 +127,7 @@ void compare(Generator& g) {
   CompareAttributes attributes;
   attributes.direction = static_cast<CompareDirection>(g.random.below(6));
   DType dtype = x->type.dtype;
-  if (is_complex(dtype)) {
-    attributes.direction = g.random.chance(50) ? CompareDirection::eq : CompareDirection::ne;
-    attributes.type = CompareType::floating;
-  } else if (is_float(dtype)) {
+  if (is_complex(dtype) || is_float(dtype)) {
     attributes.type = CompareType::floating;
   } else {
     attributes.type = is_signed_int(dtype) ? CompareType::signed_ : CompareType::unsigned_;
@@ -146,7 +144,7 @@ void select(Generator& g) {
 }
 
 void clamp(Generator& g) {
-  Value* x = g.pick_number([](const Type& t) { return !is_complex(t.dtype); });
+  Value* x = g.pick_number(any);
   if (!x) return;
   Type bound = g.random.chance(50) ? x->type : Type::tensor(x->type.dtype, {});
   Value* low = g.like(bound);

@@ -37,9 +37,11 @@ static bool above(IsaLevel limit, llvm::StringRef feature) {
   return is_256 && limit < IsaLevel::avx2;
 }
 
-static Host detect(IsaLevel limit) {
+// Asking the processor is slow where a hypervisor answers.
+using CpuFeatures = llvm::StringMap<bool, llvm::MallocAllocator>;
+
+static Host detect(IsaLevel limit, const CpuFeatures& found) {
   Host host;
-  llvm::StringMap<bool, llvm::MallocAllocator> found = llvm::sys::getHostCPUFeatures();
   auto has = [&](const char* name) {
     auto at = found.find(name);
     return at != found.end() && at->second && !above(limit, name);
@@ -70,8 +72,9 @@ static Host detect(IsaLevel limit) {
 }
 
 const Host& host(IsaLevel limit) {
-  static const Host hosts[] = {detect(IsaLevel::baseline), detect(IsaLevel::avx2),
-                               detect(IsaLevel::avx512)};
+  static const CpuFeatures found = llvm::sys::getHostCPUFeatures();
+  static const Host hosts[] = {detect(IsaLevel::baseline, found), detect(IsaLevel::avx2, found),
+                               detect(IsaLevel::avx512, found)};
   return hosts[static_cast<size_t>(limit)];
 }
 

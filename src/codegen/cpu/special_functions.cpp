@@ -101,6 +101,7 @@ double zeta(double s, double q) {
     if (s != std::floor(s)) return kNan;  // the terms would be complex
   }
   if (std::isinf(q)) return 0;
+  if (std::isinf(s)) return q > 1 ? 0 : q == 1 ? 1 : kInfinity;  // what the terms tend to
   double sum = 0;
   if (q < -64) {
     // The terms at negative numbers, mirrored, are those between two positive ones.
@@ -112,7 +113,7 @@ double zeta(double s, double q) {
   for (int k = 0; k < 12; ++k, q += 1) {
     double term = std::pow(q, -s);
     sum += term;
-    if (std::fabs(term) < std::fabs(sum) * 1e-18) return sum;
+    if (std::fabs(term) <= std::fabs(sum) * 1e-18) return sum;
   }
   double power = std::pow(q, -s);
   sum += std::pow(q, 1 - s) / (s - 1) + power / 2;  // the first may be there without the second
@@ -121,7 +122,7 @@ double zeta(double s, double q) {
   for (double coefficient : kCoefficients) {
     double term = coefficient * factor;
     sum += term;
-    if (std::fabs(term) < std::fabs(sum) * 1e-18) break;
+    if (std::fabs(term) <= std::fabs(sum) * 1e-18) break;
     factor *= (order + 1) * (order + 2) / (q * q);
     order += 2;
   }
