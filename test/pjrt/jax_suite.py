@@ -43,12 +43,13 @@ STAGES["wide"] = STAGES["core"] + [(name, (), False) for name in (
     "lax_scipy_special_functions_test", "lax_scipy_spectral_dac_test", "random_test", "random_impl_test", "stateful_rng_test",
     "scipy_fft_test", "scipy_interpolate_test", "scipy_ndimage_test", "scipy_optimize_test", "scipy_signal_test",
     "scipy_spatial_test", "scipy_stats_test", "dtypes_test", "image_test", "export_test", "export_back_compat_test",
-    "compilation_cache_test", "array_interoperability_test", "checkify_test", "custom_api_test", "custom_linear_solve_test",
+    "array_interoperability_test", "checkify_test", "custom_api_test", "custom_linear_solve_test",
     "custom_root_test", "sparse_test", "sparse_bcoo_bcsr_test", "sparsify_test", "eigh_test", "svd_test", "qdwh_test",
     "jet_test", "ode_test", "lobpcg_test", "stax_test", "optimizers_test", "polynomial_test", "ann_test", "scaled_dot_test",
     "unary_ops_accuracy_test", "jax_numpy_error_test", "array_extensibility_test", "shape_poly_test", "error_check_test",
     "generated_fun_test", "experimental_rnn_test", "x64_context_test", "buffer_callback_test", "cholesky_update_test",
-    "key_reuse_test", "hijax_test", "errors_test", "tree_util_test", "memories_test", "layout_test")]
+    "key_reuse_test", "hijax_test", "errors_test", "tree_util_test", "memories_test", "layout_test")] + [
+    ("compilation_cache_test", (), True)]
 CASES = {"smoke": "1", "core": "2", "devices": "2", "wide": "2"}
 
 

@@ -1,6 +1,7 @@
 """What a platform that is neither cpu, gpu nor tpu must tell JAX about itself. JAX has no public interface for most of it, so
 each item is guarded: where a private name has moved, JAX works without that item and the log says which."""
 import logging
+import types
 
 from . import callbacks, native
 
@@ -114,9 +115,8 @@ def _compilation_cache():
     original = compilation_cache.is_cache_used
 
     def is_cache_used(backend):
-        if backend.platform == _PLATFORM:
-            return compilation_cache._is_cache_enabled()
-        return original(backend)
+        # Its list of platforms cannot be added to. It looks at the platform only.
+        return original(types.SimpleNamespace(platform="cpu") if backend.platform == _PLATFORM else backend)
 
     compilation_cache.is_cache_used = is_cache_used
 
