@@ -105,7 +105,7 @@ Status GraphBuilder::emit(Op* op) {
   if (op->num_results() == 1 && analysis_.alias.contains(op->result())) return Ok{};
   if (op->num_results() == 1)
     if (auto it = analysis_.epilogue_of.find(op->result()); it != analysis_.epilogue_of.end())
-      return emit_dot(it->second->op(), op->result());
+      return emit_dot(it->second.product->op(), op->result());
   switch (op->kind) {
     case OpKind::dot_general:
       if (!analysis_.stored.contains(op->result()))

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "kernels/graph_builder.h"
-#include "support/check.h"
 
 namespace ullage {
 
@@ -45,7 +44,13 @@ Status GraphBuilder::emit_dot(Op* op, Value* result) {
   Side columns = side(rhs, attributes.rhs_batching, attributes.rhs_contracting);
   size_t batches = rows.batching->size(), lhs_end = batches + rows.free.size();
   // Columns are what lies side by side in the result.
-  std::vector<int64_t> order = result_order(op->result(), result);
+  Dims order;  // dimensions of the product, of extent above 1, as the result has them
+  if (auto epilogue = analysis_.epilogue_of.find(result); epilogue != analysis_.epilogue_of.end()) {
+    order = epilogue->second.order;
+  } else {
+    for (int64_t d = 0; d < result->type.rank(); ++d)
+      if (result->type.shape[static_cast<size_t>(d)] != 1) order.push_back(d);
+  }
   bool exchanged = !order.empty() && order.back() >= static_cast<int64_t>(batches) &&
                    order.back() < static_cast<int64_t>(lhs_end) &&
                    !extents(rhs, columns.free).empty();
@@ -118,41 +123,6 @@ Status GraphBuilder::emit_dot(Op* op, Value* result) {
   draft.kernel.body = std::move(dot);
   draft.kernel.name = "dot";
   return finish(std::move(draft), {&result, 1}, op);
-}
-
-std::vector<int64_t> GraphBuilder::result_order(Value* product, Value* result) {
-  if (result == product) {
-    std::vector<int64_t> out;
-    for (size_t d = 0; d < product->type.shape.size(); ++d)
-      if (product->type.shape[d] != 1) out.push_back(static_cast<int64_t>(d));
-    return out;
-  }
-  Op* op = result->op();
-  for (Value* operand : op->operands()) {
-    if (!reaches(operand, product)) continue;
-    std::vector<int64_t> inner = result_order(product, operand);
-    if (op->kind != OpKind::transpose) return inner;
-    // Rank among the long dimensions of the operand.
-    const std::vector<int64_t>& shape = operand->type.shape;
-    std::vector<size_t> rank(shape.size());
-    size_t next = 0;
-    for (size_t d = 0; d < shape.size(); ++d) rank[d] = shape[d] == 1 ? SIZE_MAX : next++;
-    std::vector<int64_t> out;
-    for (int64_t d : op->as<DimsAttributes>().dims)
-      if (shape[static_cast<size_t>(d)] != 1) out.push_back(inner[rank[static_cast<size_t>(d)]]);
-    return out;
-  }
-  ULLAGE_CHECK(false, "epilogue that does not read its product");
-}
-
-bool GraphBuilder::reaches(Value* from, Value* product) {
-  if (from == product) return true;
-  if (!from->op() || from->op()->region() != &region_ || lookup(from)) return false;
-  auto [it, added] = reaches_.try_emplace({from, product}, false);
-  if (!added) return it->second;
-  bool found = false;
-  for (Value* operand : from->op()->operands()) found = found || reaches(operand, product);
-  return reaches_[{from, product}] = found;
 }
 
 Status GraphBuilder::emit_dot_as_reduction(Op* op, Value* result) {

@@ -80,9 +80,6 @@ class GraphBuilder {
   // epilogue.
   Status emit_dot_as_reduction(Op* op, Value* result);
 
-  // Dimensions of the product (of extent above 1) in the order in which `result` has them.
-  std::vector<int64_t> result_order(Value* product, Value* result);
-  bool reaches(Value* from, Value* product);
   // Loop dimensions of a dense array: those of its shape that have more than one element.
   static IndexVector dense_index(const ExprBuilder& builder, const std::vector<int64_t>& shape,
                                  size_t& next);
@@ -95,13 +92,6 @@ class GraphBuilder {
   KernelGraph graph_;
   std::unordered_map<Value*, ValueId> ids_;
   std::unordered_set<Value*> unwritten_;  // only the beginning of loops that overwrite them
-
-  struct PairHash {
-    size_t operator()(const std::pair<Value*, Value*>& p) const {
-      return reinterpret_cast<size_t>(p.first) * 31 + reinterpret_cast<size_t>(p.second);
-    }
-  };
-  std::unordered_map<std::pair<Value*, Value*>, bool, PairHash> reaches_;
 };
 
 }  // namespace ullage

@@ -401,7 +401,7 @@ class Analyzer {
     if (best_value == result) return;
     result_.stored.erase(result);
     result_.stored.insert(best_value);
-    result_.epilogue_of[best_value] = result;
+    result_.epilogue_of[best_value] = {result, std::move(orders.at(best_value))};
     make_leaf(best_value);
   }
 

@@ -17,8 +17,12 @@ struct RegionAnalysis {
   // chosen here.
   std::unordered_set<Value*> stored;
   // For a stored value that ends a product's epilogue: the product's result, which itself has no
-  // memory.
-  std::unordered_map<Value*, Value*> epilogue_of;
+  // memory, and its dimensions (of extent above 1) in the order in which the value has them.
+  struct Epilogue {
+    Value* product = nullptr;
+    Dims order;
+  };
+  std::unordered_map<Value*, Epilogue> epilogue_of;
   // Stored values that are another stored value under a different shape.
   std::unordered_map<Value*, Value*> alias;
 
@@ -29,8 +33,8 @@ struct RegionAnalysis {
   }
 };
 
-// Whether a dot_general is a kernel of the matmul family, which takes what follows it as an epilogue.
-// Products of other types are plain reductions.
+// Whether a dot_general is a kernel of the matmul family, which takes what follows it as an
+// epilogue. Products of other types are plain reductions.
 bool is_matmul(const Op& dot);
 
 RegionAnalysis analyze_region(const Module& module, const Region& region);

@@ -343,13 +343,11 @@ SortPlan plan_sort(const LibraryKernel& kernel, int threads) {
       break;
   }
   // What is sorted in place must be read nowhere else, and fit one array when it is moved.
-  for (size_t i = 0; i < kernel.op->num_operands(); ++i) {
-    const Value* operand = kernel.op->operand(i);
-    std::vector<Value*> all = kernel.op->operands();
-    if (std::count(all.begin(), all.end(), operand) == 1 &&
-        storage_bytes(operand->type.dtype) <= element)
+  const std::vector<Value*> operands = kernel.op->operands();
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (std::count(operands.begin(), operands.end(), operands[i]) == 1 &&
+        storage_bytes(operands[i]->type.dtype) <= element)
       plan.in_place.push_back(static_cast<int32_t>(i));
-  }
   plan.worker_bytes = 2 * scratch_aligned(plan.extent * element);
   plan.scratch_bytes = plan.worker_bytes * (plan.alone ? threads : 1);
   // Counts of the digits of each chunk.

@@ -1,5 +1,5 @@
-// The kind of a chlo.ragged_dot, and where its dimensions lie: for its verifier, the interpreter
-// and the pass that rewrites it.
+// The kind of a chlo.ragged_dot, and where its dimensions lie: for its verifier and
+// the pass that rewrites it; the interpreter has a reading of its own.
 //   noncontracting: [b..., m..., k...], [g, b..., k..., n...] -> [b..., m..., n...]
 //   contracting:    [b..., m..., k...], [b..., k..., n...] -> [g, b..., m..., n...]
 //   batch:          as dot_general, whatever the groups.
