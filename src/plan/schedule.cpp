@@ -138,6 +138,11 @@ class Simulator {
       out_.first_use[v] = -1;
       new_slot(static_cast<int32_t>(v), -1, true);
     }
+    returns_.assign(schedule_.instances.size(), static_cast<int32_t>(schedule_.entries.size()));
+    for (size_t y = 0; y < schedule_.instances.size(); ++y)
+      if (int32_t x = home(static_cast<int32_t>(y)); x >= 0 && out_.first_use[y] != -2)
+        returns_[static_cast<size_t>(x)] =
+            std::min(returns_[static_cast<size_t>(x)], out_.first_use[y]);
     // Arguments that nobody reads are dead from the start.
     for (int32_t x : schedule_.arguments)
       if (out_.last_use[static_cast<size_t>(x)] < 0) release(x, -1);
@@ -150,7 +155,11 @@ class Simulator {
   void release(int32_t x, int32_t at) {
     size_t s = static_cast<size_t>(out_.slot_of[static_cast<size_t>(x)]);
     Slot& slot = out_.slots[s];
-    if (--users_[s] > 0 || resident(slot)) return;
+    if (--users_[s] > 0) return;
+    if (resident(slot)) {
+      if (!slot.pinned) vacant_.push_back(slot.owner);
+      return;
+    }
     slot.last = at;
     live_ -= slot.bytes;
   }
@@ -237,16 +246,56 @@ class Simulator {
 
   bool taken(int32_t x) const { return std::find(taken_.begin(), taken_.end(), x) != taken_.end(); }
 
-  // The buffer of a loop's carried value, when its old content is dead and the new one is `y`.
+  int32_t slot_of(int32_t x) const { return out_.slot_of[static_cast<size_t>(x)]; }
+
+  // The argument whose buffer an instance should end in, or -1.
+  int32_t home(int32_t y) const {
+    return alias_[static_cast<size_t>(schedule_.instances[static_cast<size_t>(y)].value)];
+  }
+
+  // In the body of a loop, a carried value's buffer that can hold `y`: its own, or one that stays
+  // vacant for as long as y needs it, the smallest.
   int32_t carried_slot(int32_t y) const {
-    int32_t x = alias_[static_cast<size_t>(schedule_.instances[static_cast<size_t>(y)].value)];
-    if (scope_ != Scope::body || x < 0) return -1;
-    int32_t s = out_.slot_of[static_cast<size_t>(x)];
-    return users_[static_cast<size_t>(s)] == 0 && !out_.slots[static_cast<size_t>(s)].pinned ? s
-                                                                                             : -1;
+    auto bytes = [&](int32_t x) { return schedule_.instances[static_cast<size_t>(x)].bytes; };
+    int32_t best = -1;
+    for (int32_t x : vacant_) {
+      if (x == home(y)) return slot_of(x);
+      if (bytes(x) < bytes(y) || (best >= 0 && bytes(x) >= bytes(best))) continue;
+      int steps = 16;
+      if (leaves_in_time(y, x, steps)) best = x;
+    }
+    return best < 0 ? -1 : slot_of(best);
+  }
+
+  // Whether y, and whatever may be computed in its place, is dead before the next content of the
+  // carried value x is written, or becomes it. At most `steps` values are looked at.
+  bool leaves_in_time(int32_t y, int32_t x, int& steps) const {
+    if (home(y) == x) return true;
+    int32_t end = out_.last_use[static_cast<size_t>(y)];
+    if (--steps < 0 || end >= returns_[static_cast<size_t>(x)]) return false;
+    const Entry& entry = schedule_.entries[static_cast<size_t>(end)];
+    std::span<const int32_t> inputs = schedule_.inputs(entry);
+    std::span<const int32_t> outputs = schedule_.outputs_of(entry);
+    auto goes_on_as = [&](int32_t output) {
+      return leaves_in_time(outputs[static_cast<size_t>(output)], x, steps);
+    };
+    if (schedule_.kernel(entry).get<BarrierKernel>()) {
+      for (size_t i = 0; i < inputs.size(); ++i)
+        if (inputs[i] == y && !goes_on_as(static_cast<int32_t>(i))) return false;
+      return true;
+    }
+    // What is cut along with its readers may be overwritten by the first of them.
+    if (entry.region >= 0 && schedule_.instances[static_cast<size_t>(y)].slice.whole())
+      return false;
+    const std::vector<Kernel::InPlace>& in_place = schedule_.kernel(entry).in_place;
+    return std::all_of(in_place.begin(), in_place.end(), [&](const Kernel::InPlace& pair) {
+      return inputs[static_cast<size_t>(pair.input)] != y || goes_on_as(pair.output);
+    });
   }
 
   void share(int32_t y, int32_t slot) {
+    if (users_[static_cast<size_t>(slot)] == 0)
+      std::erase(vacant_, out_.slots[static_cast<size_t>(slot)].owner);
     out_.slot_of[static_cast<size_t>(y)] = slot;
     ++users_[static_cast<size_t>(slot)];
   }
@@ -268,12 +317,14 @@ class Simulator {
       bool required = false;
       int32_t required_input = -1;
       int32_t source = in_place_source(entry, e, static_cast<int32_t>(o), required, required_input);
-      if (source >= 0) {
+      int32_t carried = carried_slot(y);
+      // A carried value's next content that is made elsewhere would have to be copied in the end.
+      bool at_home = carried >= 0 && home(y) >= 0 && carried == slot_of(home(y));
+      if (source >= 0 && (required || !at_home)) {
         taken_.push_back(source);
-        share(y, out_.slot_of[static_cast<size_t>(source)]);
+        share(y, slot_of(source));
         continue;
       }
-      int32_t carried = carried_slot(y);
       if (carried >= 0)
         share(y, carried);
       else
@@ -316,8 +367,11 @@ class Simulator {
   const Target& target_;
   Scope scope_;
   Profile out_;
-  std::vector<int32_t> users_;  // live instances per slot
-  std::vector<int32_t> alias_;  // per value: the argument instance whose buffer it should end in
+  std::vector<int32_t> users_;    // live instances per slot
+  std::vector<int32_t> alias_;    // per value: the argument instance whose buffer it should end in
+  std::vector<int32_t> returns_;  // per argument: the entry that first writes what should end there
+  // In the body of a loop: carried values that were read for the last time, whose buffers are free.
+  std::vector<int32_t> vacant_;
   std::vector<int32_t> taken_;
   std::vector<int32_t> same_as_;  // per instance, behind barriers
   int64_t live_ = 0;

@@ -109,6 +109,36 @@ TEST(Planner, ReadersComeBeforeTheUpdateInPlace) {
   EXPECT_EQ(p.free.arena_bytes, 4 * (512 * 512 * 4)) << "three arguments and one result";
 }
 
+// Three products in a row from one state of a loop to the next.
+constexpr const char* kLayersInLoop = R"(
+func.func public @main(%w: tensor<512x512xf32>, %x: tensor<64x512xf32>) -> tensor<64x512xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<64x512xf32>
+  cond {
+    %n = stablehlo.constant dense<4> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %a = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32>
+    %b = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32>
+    %c = stablehlo.dot_general %b, %w, contracting_dims = [1] x [0] : (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32>
+    %d = stablehlo.dot_general %c, %w, contracting_dims = [1] x [0] : (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %d : tensor<i32>, tensor<64x512xf32>
+  }
+  return %0#1 : tensor<64x512xf32>
+})";
+
+// The state's own buffer, which is the result's, is free between its last reader and its next
+// content: one buffer beside it is enough.
+TEST(Planner, BuffersOfCarriedValuesHoldOthersMeanwhile) {
+  Planned p = planned(kLayersInLoop);
+  constexpr int64_t kState = 64 * 512 * 4;
+  EXPECT_GE(p.free.temp_bytes, kState);
+  EXPECT_LT(p.free.temp_bytes, kState + 1024) << "and the counter";
+}
+
 TEST(Planner, CutsInsideLoops) {
   Planned p = planned(kDequantisingLoop);
   EXPECT_GE(p.free.temp_bytes, 1 << 20) << "the weights are read twice, so they are stored";

@@ -1,6 +1,7 @@
 #include "codegen/cpu/compiled_dot.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "codegen/cpu/loop_cells.h"
@@ -134,8 +135,7 @@ class CompiledDot : public CompiledKernel {
   }
 
   void run_matmul(const KernelCall& call, const Piece& piece, ThreadPool& pool) const {
-    int64_t offsets[2] = {0, 0};
-    if (functions_.offsets) functions_.offsets(call.buffers, offsets);
+    std::array<int64_t, 2> offsets = operand_offsets(call);
     Context lhs{&functions_.lhs, call.buffers}, rhs{&functions_.rhs, call.buffers};
     Context epilogue{&functions_.epilogue, call.buffers};
     MatmulArgs args;
@@ -173,14 +173,34 @@ class CompiledDot : public CompiledKernel {
     ullage::run_matmul(matmul, args, call.scratch, pool);
   }
 
+  // By which, in elements, the operands read where they are start after their buffers, lhs first.
+  std::array<int64_t, 2> operand_offsets(const KernelCall& call) const {
+    std::array<int64_t, 2> offsets{};
+    if (functions_.offsets) functions_.offsets(call.buffers, offsets.data());
+    return offsets;
+  }
+
+  struct NarrowStrides {
+    int64_t batch = 0, row = 0;  // bytes
+  };
+
   // "rows" are the narrow side, "columns" the other one.
   void run_narrow(const KernelCall& call, const Piece& piece, ThreadPool& pool) const {
     int64_t rows = std::min(plan_.m, plan_.n);
     int64_t row0 = plan_.swapped ? piece.n0 : piece.m0, row1 = plan_.swapped ? piece.n1 : piece.m1;
     int64_t column0 = plan_.swapped ? piece.m0 : piece.n0;
     int64_t column1 = plan_.swapped ? piece.m1 : piece.n1;
-    float* x = reinterpret_cast<float*>(call.scratch);
-    evaluate_narrow(call, piece, rows, row0, row1, x, pool);
+    const std::optional<PlainOperand>& plain = plan_.swapped ? plan_.rhs_plain : plan_.lhs_plain;
+    const std::byte* x = call.scratch;
+    NarrowStrides strides{rows * plan_.k * 4, 4};
+    if (plain) {
+      int64_t offset = operand_offsets(call)[plan_.swapped ? 1 : 0],
+              size = storage_bytes(plain->dtype);
+      x = call.buffers[plain->input] + offset * size;
+      strides = {plain->batch_stride * size, plain->free_stride * size};
+    } else {
+      evaluate_narrow(call, piece, rows, row0, row1, reinterpret_cast<float*>(call.scratch), pool);
+    }
 
     int64_t width = cpu::dot_strip(rows);
     // Strips stay within one index of the outer columns.
@@ -200,7 +220,7 @@ class CompiledDot : public CompiledKernel {
       int64_t from = std::max(column0, outer * inner + within);
       int64_t to = std::min({column1, outer * inner + within + width, (outer + 1) * inner});
       if (from < to)
-        run_strip(call, piece, batch, row0, row1, from, to, x + batch * rows * plan_.k);
+        run_strip(call, piece, batch, row0, row1, from, to, x + batch * strides.batch, strides.row);
     };
     int64_t chunks = (strips + together - 1) / together;
     auto chunk = [&](int64_t number, int) {
@@ -242,7 +262,8 @@ class CompiledDot : public CompiledKernel {
   }
 
   void run_strip(const KernelCall& call, const Piece& piece, int64_t batch, int64_t row0,
-                 int64_t row1, int64_t from, int64_t to, const float* x) const {
+                 int64_t row1, int64_t from, int64_t to, const std::byte* x,
+                 int64_t row_bytes) const {
     int64_t rows = std::min(plan_.m, plan_.n), strip = cpu::dot_strip(rows);
     alignas(64) float sums[kNarrow * cpu::dot_strip(kNarrow)];
     const MatmulOutput& out = plan_.output;
@@ -256,12 +277,16 @@ class CompiledDot : public CompiledKernel {
         for (int64_t j = from; j < to; ++j)
           sums[r * strip + j - from] = c[r * row_stride + j * column_stride];
     }
+    // Operands outside the piece may not be there to be read: another row stands for them.
+    const std::byte* x_rows[kNarrow];
+    for (int64_t r = 0; r < rows; ++r)
+      x_rows[r] = x + (small_.x_together ? r : std::clamp(r, row0, row1 - 1)) * row_bytes;
     const std::vector<int64_t>& extents = small_.weights.extents;
     std::vector<int64_t> low(extents.size(), 0), high = extents;
     for_boxes(extents, small_.batch_dims, 0, batch, batch + 1, low, high, [&] {
       for_boxes(extents, small_.column_dims, 0, from, to, low, high, [&] {
         for_boxes(extents, small_.k_dims, 0, piece.k0, piece.k1, low, high,
-                  [&] { functions_.small(call.buffers, low.data(), high.data(), x, sums); });
+                  [&] { functions_.small(call.buffers, low.data(), high.data(), x_rows, sums); });
       });
     });
     if (call.unfinished) {
@@ -356,6 +381,10 @@ cpu::SmallDotCode small_code(const DotPlan& plan) {
   code.root = plan.swapped ? plan.lhs_root : plan.rhs_root;
   code.rows = static_cast<int>(std::min(plan.m, plan.n));
   code.lanes_along_k = plan.lanes_along_k;
+  const std::optional<PlainOperand>& narrow = plan.swapped ? plan.rhs_plain : plan.lhs_plain;
+  code.x_together = !narrow;
+  code.x_dtype = narrow ? narrow->dtype : DType::f32;
+  code.x_stride = narrow ? narrow->k_stride : code.rows;
   LoopNest& nest = code.weights;
   auto dims = [&](int group) {
     std::vector<int> found = dims_of(nest, group);
@@ -399,9 +428,9 @@ Result<KernelRecipe> dot_recipe(const Kernel& kernel, const DotKernel& dot) {
     return add(std::move(made.code));
   };
   if (plan.narrow) {
-    if (plan.swapped)
+    if (plan.swapped && !plan.rhs_plain)
       rhs_at = evaluate(plan.rhs, plan.rhs_root, kDotN, true, boxes.rhs);
-    else
+    if (!plan.swapped && !plan.lhs_plain)
       lhs_at = evaluate(plan.lhs, plan.lhs_root, kDotM, true, boxes.lhs);
     small = small_code(plan);
     std::string key = "small";
@@ -410,6 +439,9 @@ Result<KernelRecipe> dot_recipe(const Kernel& kernel, const DotKernel& dot) {
     append_key(key, small.rows);
     append_key(key, small.lanes_along_k);
     append_key(key, small.block_rows);
+    append_key(key, static_cast<int64_t>(small.x_dtype));
+    append_key(key, small.x_stride);
+    append_key(key, small.x_together);
     for (int64_t extent : small.k_extents) append_key(key, extent);
     for (const std::vector<int>* dims : {&small.batch_dims, &small.column_dims, &small.k_dims}) {
       append_key(key, static_cast<int64_t>(dims->size()));
@@ -435,7 +467,7 @@ Result<KernelRecipe> dot_recipe(const Kernel& kernel, const DotKernel& dot) {
     boxes.epilogue = made.box;
     epilogue_at = add(std::move(made.code));
   }
-  if (!plan.narrow && (plan.lhs_plain || plan.rhs_plain)) {
+  if (plan.lhs_plain || plan.rhs_plain) {
     // Offsets of the plain operands; those of both come from one function over the two expressions
     // joined.
     Expr joined;

@@ -135,7 +135,13 @@ DotPlan plan_dot(const DotKernel& dot, int threads) {
   plan.narrow = std::min(plan.m, plan.n) <= kNarrow && blocks_fit(weights);
   if (plan.narrow) {
     plan.lanes_along_k = prefers(weights, kDotK, plan.swapped ? kDotM : kDotN);
-    plan.scratch_bytes = plan.batch * std::min(plan.m, plan.n) * plan.k * 4;
+    (plan.swapped ? plan.lhs_plain : plan.rhs_plain).reset();
+    std::optional<PlainOperand>& narrow = plan.swapped ? plan.rhs_plain : plan.lhs_plain;
+    int64_t rows = std::min(plan.m, plan.n);
+    // Elements of other types are converted each time they are used, or kept for a strip.
+    bool converted_once = rows == 1 && !plan.lanes_along_k;
+    if (narrow && narrow->dtype != DType::f32 && !converted_once) narrow.reset();
+    plan.scratch_bytes = narrow ? 0 : plan.batch * rows * plan.k * 4;
     return plan;
   }
   plan.lhs_inner_is_k = !prefers(plan.lhs, kDotM, kDotK);

@@ -27,6 +27,8 @@ struct DotPlan {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   LoopNest lhs, rhs, epilogue;
   int32_t lhs_root = -1, rhs_root = -1;
+  // Operands that are read where they are. The streaming kernel evaluates the expression of its
+  // wide side in any case, and of the narrow one unless that is here.
   std::optional<PlainOperand> lhs_plain, rhs_plain;
   // Output strides when the epilogue only stores the sum as f32 (`direct`), or when it could be
   // continued from.

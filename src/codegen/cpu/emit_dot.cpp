@@ -60,6 +60,7 @@ class DotEmitter {
     block_ = stack(static_cast<int64_t>(code_.rows) *
                    (code_.lanes_along_k ? e_.lanes : dot_strip(code_.rows)));
     tile_ = stack(e_.lanes * e_.lanes);
+    find_rows();
     if (code_.lanes_along_k)
       tiles();
     else
@@ -80,11 +81,27 @@ class DotEmitter {
     return e_.b.CreateICmpSGT(e_.splat(e_.b.CreateTrunc(rest, e_.b.getInt32Ty())),
                               e_.lane_numbers(e_.b.getInt32Ty()));
   }
-  // x[k][row], for every lane.
+  // The narrow operand's element of a row at k = flat_k + more, for every lane.
   Value* activation(int row, Value* flat_k, int64_t more) {
-    Value* x = at(e_.function->getArg(3), e_.b.CreateMul(flat_k, e_.i64(code_.rows)));
-    Value* address = at(x, e_.i64(more * code_.rows + row));
-    return e_.splat(e_.b.CreateAlignedLoad(e_.b.getFloatTy(), address, llvm::Align(4)));
+    llvm::Type* type = e_.memory_type(code_.x_dtype);
+    Value* k = e_.b.CreateMul(flat_k, e_.i64(code_.x_stride));
+    Value* x = e_.b.CreateGEP(type, x_rows_[static_cast<size_t>(row)], k);
+    Value* held =
+        e_.b.CreateAlignedLoad(type, e_.b.CreateGEP(type, x, e_.i64(more * code_.x_stride)),
+                               llvm::Align(static_cast<uint64_t>(storage_bytes(code_.x_dtype))));
+    held = from_memory(e_, held, code_.x_dtype);
+    return e_.splat(emit_convert(e_, held, code_.x_dtype, DType::f32));
+  }
+  void find_rows() {
+    Value* table = e_.function->getArg(3);
+    for (int row = 0; row < code_.rows; ++row) {
+      if (row > 0 && code_.x_together) {
+        x_rows_.push_back(e_.b.CreateGEP(e_.memory_type(code_.x_dtype), x_rows_[0], e_.i64(row)));
+        continue;
+      }
+      Value* place = e_.b.CreateGEP(e_.b.getPtrTy(), table, e_.i64(row));
+      x_rows_.push_back(e_.b.CreateLoad(e_.b.getPtrTy(), place));
+    }
   }
   Value* sums(int row, Value* column) {
     return at(e_.function->getArg(4), strip_offset(row, column));
@@ -300,7 +317,7 @@ class DotEmitter {
   size_t rank_ = 0;
   int n_dim_ = 0, k_dim_ = 0, k_level_ = 0;
   ExprEmitter* weights_ = nullptr;
-  std::vector<Value*> lower_, upper_;
+  std::vector<Value*> lower_, upper_, x_rows_;
   Value* block_ = nullptr;
   Value* tile_ = nullptr;
 };

@@ -52,7 +52,7 @@ void emit_offsets(llvm::Module& module, const Host& host, const std::string& nam
 // dimensions: single batches and outer columns, at most dot_strip(rows) inner columns, and a range
 // of k that starts at a block. Sums have room for whole vectors.
 using SmallDotFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
-                                  const int64_t* upper, const float* x, float* sums);
+                                  const int64_t* upper, const std::byte* const* x, float* sums);
 // The more columns, the longer the stretches of memory that are read; the sums of all rows stay in
 // the nearest cache.
 constexpr int64_t dot_strip(int64_t rows) {
@@ -68,6 +68,11 @@ struct SmallDotCode {
   int64_t block_rows = 256;        // indices of the outermost k dimension in a block of 256 k
   int rows = 1;
   bool lanes_along_k = false;  // k is the contiguous dimension
+  // The narrow operand: x[row] points to the row's element of k = 0, `x_stride` elements before the
+  // next. Where `x_together` all rows are found from the first, one element apart.
+  DType x_dtype = DType::f32;
+  int64_t x_stride = 1;
+  bool x_together = false;
 };
 void emit_small_dot(llvm::Module& module, const Host& host, const std::string& name,
                     const SmallDotCode& code);
