@@ -143,6 +143,7 @@ void lay_out_scratch(MatmulPlan& plan, const MatmulCode& code, int64_t most_colu
   const int64_t k = std::min(shape.k, matmul_k_block);
   plan.block_rows = std::min(plan.tile_rows, most_block_rows);
   plan.block_columns = std::min(plan.tile_columns, most_columns);
+  plan.row_stride = round_up(k, 16) + matmul_row_padding;
   plan.columns_panel = k * code.kernel_columns + panel_padding;
   plan.rows_panel = round_up(k * code.kernel_rows + code.lanes, 16) + 16;
 
@@ -153,7 +154,7 @@ void lay_out_scratch(MatmulPlan& plan, const MatmulCode& code, int64_t most_colu
       break;
     case MatmulPacking::k_contiguous:
     case MatmulPacking::general:
-      take(plan.block_rows * matmul_row_stride);
+      take(plan.block_rows * plan.row_stride);
       break;
     case MatmulPacking::free_contiguous:
       take(ceil_div(plan.block_rows, code.kernel_rows) * plan.rows_panel);

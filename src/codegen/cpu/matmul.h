@@ -126,6 +126,7 @@ struct MatmulPlan {
   int64_t tasks_per_chunk = 1;
   // Parts of a worker's scratch, in floats: packed rows first, then these.
   int64_t columns_offset = 0, sums_offset = 0, box_offset = 0;
+  int64_t row_stride = 0;                     // distance of packed rows
   int64_t columns_panel = 0, rows_panel = 0;  // distances of packed panels
   int64_t sums_stride = 0;
   int64_t box_floats = 0;

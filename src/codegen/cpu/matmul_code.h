@@ -10,9 +10,10 @@
 
 namespace ullage {
 
-// Packed A rows lie this far apart: a block of K and some floats that keep rows off each other's
-// cache sets.
-inline constexpr int64_t matmul_row_stride = matmul_k_block + 16;
+// Packed A rows of a whole block of K lie this far apart: the block and some floats that keep rows
+// off each other's cache sets.
+inline constexpr int64_t matmul_row_padding = 16;
+inline constexpr int64_t matmul_row_stride = matmul_k_block + matmul_row_padding;
 
 enum class MatmulRowsLayout : uint8_t {
   packed_rows,  // row r, k at a[r * matmul_row_stride + k]
@@ -47,8 +48,9 @@ struct MatmulCode {
   void (*kernel[3][matmul_max_kernel_rows][2])(const MatmulKernelArgs&);
 
   // All by MatmulType. Sources are addressed in elements of their type.
-  // Rows of k: dst[row * matmul_row_stride + k] = src[row * stride + k].
-  void (*copy_rows[4])(float* dst, const void* src, int64_t stride, int64_t rows, int64_t k);
+  // Rows of k: dst[row * dst_stride + k] = src[row * stride + k].
+  void (*copy_rows[4])(float* dst, int64_t dst_stride, const void* src, int64_t stride,
+                       int64_t rows, int64_t k);
   // dst[(row / kernel_rows) * panel + k * kernel_rows + row % kernel_rows] = src[k * stride + row];
   // writes up to `lanes` floats past the last value of a panel.
   void (*interleave_rows[4])(float* dst, int64_t panel, const void* src, int64_t stride,

@@ -122,10 +122,11 @@ struct Source {
 constexpr int64_t rows_ahead = 6;  // prefetched while packing across rows
 
 template <MatmulType type>
-void copy_rows(float* dst, const void* src, int64_t stride, int64_t rows, int64_t k) {
+void copy_rows(float* dst, int64_t dst_stride, const void* src, int64_t stride, int64_t rows,
+               int64_t k) {
   using S = Source<type>;
   const auto* from = static_cast<const typename S::E*>(src);
-  for (int64_t row = 0; row < rows; ++row, from += stride, dst += matmul_row_stride) {
+  for (int64_t row = 0; row < rows; ++row, from += stride, dst += dst_stride) {
     int64_t i = 0;
     for (; i + lanes <= k; i += lanes) {
       __builtin_prefetch(from + stride + i);

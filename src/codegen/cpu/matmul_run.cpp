@@ -93,9 +93,10 @@ void pack_rows(const Run& run, int64_t batch, Span rows, Span k, float* dst, flo
     case MatmulPacking::k_contiguous:
       if (operand.computed) {
         input.eval(input.context, batch, rows.begin, rows.end, k.begin, k.end, dst,
-                   matmul_row_stride);
+                   run.plan.row_stride);
       } else {
-        run.code.copy_rows[type](dst, element(operand, input, batch, rows.begin, k.begin),
+        run.code.copy_rows[type](dst, run.plan.row_stride,
+                                 element(operand, input, batch, rows.begin, k.begin),
                                  operand.free_stride, rows.size(), k.size());
       }
       return;
@@ -114,7 +115,7 @@ void pack_rows(const Run& run, int64_t batch, Span rows, Span k, float* dst, flo
       return;
     case MatmulPacking::general:
       gather(operand, input, batch, rows, k,
-             [&](int64_t row, int64_t i) { return dst + row * matmul_row_stride + i; });
+             [&](int64_t row, int64_t i) { return dst + row * run.plan.row_stride + i; });
       return;
   }
 }
@@ -204,12 +205,13 @@ void multiply_block(const Run& run, int64_t batch, Span rows, Span columns, Span
   const MatmulPacking rows_packing = run.plan.rows_packing;
   const bool interleaved = rows_packing == MatmulPacking::free_contiguous;
   const bool in_place = rows_packing == MatmulPacking::in_place;
-  const auto layout = in_place      ? MatmulRowsLayout::strided
-                      : interleaved ? MatmulRowsLayout::interleaved
-                                    : MatmulRowsLayout::packed_rows;
+  const auto layout = interleaved ? MatmulRowsLayout::interleaved
+                      : !in_place && run.plan.row_stride == matmul_row_stride
+                          ? MatmulRowsLayout::packed_rows
+                          : MatmulRowsLayout::strided;
   const auto& kernels = code.kernel[static_cast<int>(layout)];
   const float* row_data = packed.rows;
-  int64_t row_step = matmul_row_stride;
+  int64_t row_step = run.plan.row_stride;
   if (in_place) {
     row_data = reinterpret_cast<const float*>(
         element(run.rows, run.row_input, batch, rows.begin, k.begin));
