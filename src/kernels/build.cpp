@@ -169,17 +169,87 @@ std::vector<int64_t> GraphBuilder::long_dims(const std::vector<int64_t>& shape) 
   return out;
 }
 
+namespace {
+
+// The loops that go over the elements of an array: for each of its dimensions as many as the
+// factors of its extent, outermost first.
+class LoopFactors {
+ public:
+  explicit LoopFactors(const std::vector<int64_t>& shape) {
+    for (int64_t extent : shape) {
+      factors_.emplace_back();
+      if (extent != 1) factors_.back().push_back(extent);
+    }
+  }
+
+  std::vector<int64_t> extents() const {
+    std::vector<int64_t> out;
+    for (const std::vector<int64_t>& dim : factors_) out.insert(out.end(), dim.begin(), dim.end());
+    return out;
+  }
+
+  IndexVector index(const ExprBuilder& builder) const {
+    IndexVector out;
+    size_t loop = 0;
+    for (const std::vector<int64_t>& dim : factors_) {
+      Index index = builder.constant_index(0);
+      for (int64_t factor : dim)
+        index = builder.add(builder.scaled(index, factor), builder.loop_index(loop++));
+      out.push_back(std::move(index));
+    }
+    return out;
+  }
+
+  // Makes two loops of those that the expression divides, but for the innermost, whose elements lie
+  // side by side. False if there is none.
+  bool split(const std::vector<ExprBuilder::Division>& divisions) {
+    bool any = false;
+    for (size_t d = 0, loop = 0; d < factors_.size(); ++d) {
+      std::vector<int64_t> dim;
+      for (int64_t factor : factors_[d]) {
+        int64_t step = 1;
+        for (const ExprBuilder::Division& division : divisions)
+          if (division.dimension == loop && factor % division.step == 0) step = division.step;
+        ++loop;
+        if (step > 1 && loop < extents().size()) {
+          dim.push_back(factor / step);
+          dim.push_back(step);
+          any = true;
+        } else {
+          dim.push_back(factor);
+        }
+      }
+      factors_[d] = std::move(dim);
+    }
+    return any;
+  }
+
+ private:
+  std::vector<std::vector<int64_t>> factors_;
+};
+
+constexpr int kSplits = 3;  // of loops, one after another: padding within padding
+
+}  // namespace
+
 Status GraphBuilder::emit_loop(Op* op, Value* value) {
   Draft draft;
   LoopKernel loop;
-  loop.extents = long_dims(value->type.shape);
+  LoopFactors factors(value->type.shape);
+  for (int splits = 0;; ++splits) {
+    draft = {};
+    loop = {};
+    loop.extents = factors.extents();
+    ExprBuilder builder(loop.expr, context(draft, value), loop.extents.size(), loop.extents);
+    IndexVector index = factors.index(builder);
+    std::vector<int32_t> nodes = builder.evaluate_parts(value, index);
+    if (nodes.empty()) return unsupported(builder.failure());
+    if (splits < kSplits && factors.split(builder.divisions())) continue;
+    add_output(loop.outputs, value->type.dtype, 0, nodes,
+               builder.address(value->type.shape, index));
+    break;
+  }
   loop.roles.assign(loop.extents.size(), LoopRole::parallel);
-  ExprBuilder builder(loop.expr, context(draft, value), loop.extents.size());
-  size_t next = 0;
-  IndexVector index = dense_index(builder, value->type.shape, next);
-  std::vector<int32_t> nodes = builder.evaluate_parts(value, index);
-  if (nodes.empty()) return unsupported(builder.failure());
-  add_output(loop.outputs, value->type.dtype, 0, nodes, builder.address(value->type.shape, index));
   draft.kernel.body = std::move(loop);
   draft.kernel.name = std::string(info(op->kind).name);
   return finish(std::move(draft), {&value, 1}, op);

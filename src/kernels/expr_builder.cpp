@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "support/check.h"
 
@@ -54,8 +55,8 @@ size_t ExprBuilder::KeyHash::operator()(const Key& key) const {
   return h;
 }
 
-ExprBuilder::ExprBuilder(Expr& expr, ExprContext context, size_t rank)
-    : expr_(expr), context_(std::move(context)), rank_(rank) {}
+ExprBuilder::ExprBuilder(Expr& expr, ExprContext context, size_t rank, std::vector<int64_t> extents)
+    : expr_(expr), context_(std::move(context)), rank_(rank), extents_(std::move(extents)) {}
 
 Index ExprBuilder::constant_index(int64_t value) const {
   Index index;
@@ -406,6 +407,7 @@ Index ExprBuilder::divided(const Index& index, int64_t step, int32_t& inside) {
     for (Access::Dynamic& term : quotient.dynamic) term.stride /= step;
     return quotient;
   }
+  if (std::optional<Index> quotient = divided_by_extent(index, step, inside)) return *quotient;
   bool power = (step & (step - 1)) == 0;
   int32_t at = index_node(index, DType::i64);
   ExprNode exact;
@@ -422,6 +424,34 @@ Index ExprBuilder::divided(const Index& index, int64_t step, int32_t& inside) {
       {power ? op_node(OpKind::shift_right_arithmetic, DType::i64, {at, integer(DType::i64, shift)})
              : op_node(OpKind::divide, DType::i64, {at, integer(DType::i64, step)}),
        1});
+  return quotient;
+}
+
+std::optional<Index> ExprBuilder::divided_by_extent(const Index& index, int64_t step,
+                                                    int32_t& inside) {
+  std::optional<size_t> odd;  // the only term that leaves a remainder
+  const std::vector<int64_t>& c = index.affine.coefficients;
+  for (size_t d = 0; d < c.size(); ++d) {
+    if (c[d] % step == 0) continue;
+    if (odd) return {};
+    odd = d;
+  }
+  for (const Access::Dynamic& term : index.dynamic)
+    if (term.stride % step != 0) return {};
+  if (!odd || *odd >= extents_.size() || std::gcd(c[*odd], step) != 1) return {};
+  if (extents_[*odd] > step) {
+    divisions_.push_back({*odd, step});
+    return {};
+  }
+  // One iteration at most of that loop leaves none.
+  int64_t at = 0;
+  while (at < extents_[*odd] && (index.affine.constant + c[*odd] * at) % step != 0) ++at;
+  inside = both(inside, range_node(loop_index(*odd), at, std::min(at + 1, extents_[*odd])));
+  Index quotient = index;
+  quotient.affine.constant = (index.affine.constant + c[*odd] * at) / step;
+  for (int64_t& coefficient : quotient.affine.coefficients) coefficient /= step;
+  quotient.affine.coefficients[*odd] = 0;
+  for (Access::Dynamic& term : quotient.dynamic) term.stride /= step;
   return quotient;
 }
 

@@ -35,8 +35,8 @@ struct ExprContext {
 
 class ExprBuilder {
  public:
-  // `rank` is the number of loop dimensions of `expr`.
-  ExprBuilder(Expr& expr, ExprContext context, size_t rank);
+  // `rank` is the number of loop dimensions of `expr`; their extents help where they are known.
+  ExprBuilder(Expr& expr, ExprContext context, size_t rank, std::vector<int64_t> extents = {});
 
   // Node with the value's element at `index` (one entry per dimension of the value). Nothing when
   // some operation on the way cannot be expressed; `failure()` then names it.
@@ -47,6 +47,14 @@ class ExprBuilder {
   // Nodes of all parts of an element; empty when it cannot be expressed.
   std::vector<int32_t> evaluate_parts(Value* value, const IndexVector& index, int32_t guard = -1);
   Op* failure() const { return failure_; }
+
+  // A loop dimension whose index was divided at run time: as two loops, of which the inner one goes
+  // `step` steps, it would not have to be.
+  struct Division {
+    size_t dimension = 0;
+    int64_t step = 1;
+  };
+  const std::vector<Division>& divisions() const { return divisions_; }
 
   Index constant_index(int64_t value) const;
   Index loop_index(size_t dimension) const;
@@ -87,6 +95,8 @@ class ExprBuilder {
                                      int32_t frame);
   std::optional<int32_t> eval_reshape(Op* op, const IndexVector& index, int32_t guard,
                                       int32_t frame);
+  // The same where the extent of a loop tells which one of its iterations leaves no remainder.
+  std::optional<Index> divided_by_extent(const Index& index, int64_t step, int32_t& inside);
   std::optional<int32_t> fail(Op* op);
 
   std::optional<int32_t> start_node(Value* scalar, const IndexVector& index, int64_t upper,
@@ -97,6 +107,8 @@ class ExprBuilder {
   Expr& expr_;
   ExprContext context_;
   size_t rank_;
+  std::vector<int64_t> extents_;
+  std::vector<Division> divisions_;
   Op* failure_ = nullptr;
   int32_t part_ = 0;  // of complex values, the part being evaluated
 

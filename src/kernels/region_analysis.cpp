@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
 
@@ -14,8 +15,8 @@ namespace ullage {
 
 namespace {
 
-constexpr size_t kMaxLeaves = 24;        // buffers one kernel reads
-constexpr double kMaxOperations = 1500;  // operations one expression holds
+constexpr size_t kMaxLeaves = 24;       // buffers one kernel reads
+constexpr double kMaxOperations = 500;  // operations one expression holds
 constexpr double kCheapOperations =
     64;  // computed again in each kernel that reads it, if that keeps nothing alive
 constexpr double kBroadcastOperations = 4;  // computed for every repetition of a broadcast
@@ -26,7 +27,14 @@ constexpr int64_t kFewElements = 64;  // one in so many
 struct Info {
   std::vector<Value*> leaves;  // stored values that the expression reads
   double operations = 0;       // per element, without those of generators
-  double total_operations = 0;
+  // What the expression holds: elementwise operations once each, and what is read at another index
+  // with all that computes it, by position.
+  std::vector<std::pair<int64_t, double>> held;
+  double held_operations() const {
+    double total = 0;
+    for (const auto& [position, operations] : held) total += operations;
+    return total;
+  }
   bool generator = false;  // a function of small things: never worth memory
 };
 
@@ -228,7 +236,7 @@ class Analyzer {
 
   Info combine(Op* op) {
     Info out;
-    out.operations = out.total_operations = own_operations(*op);
+    out.operations = own_operations(*op);
     bool all_generators = true;
     for (Value* operand : op->operands()) {
       const Info& part = info(operand);
@@ -236,8 +244,15 @@ class Analyzer {
         if (std::find(out.leaves.begin(), out.leaves.end(), leaf) == out.leaves.end())
           out.leaves.push_back(leaf);
       out.operations += part.operations;
-      out.total_operations += part.total_operations;
+      std::vector<std::pair<int64_t, double>> both;
+      std::set_union(out.held.begin(), out.held.end(), part.held.begin(), part.held.end(),
+                     std::back_inserter(both));
+      out.held = std::move(both);
     }
+    if (has_trait(op->kind, kElementwise) || op->kind == OpKind::call)
+      out.held.emplace_back(position_.at(op), own_operations(*op));  // operands come before
+    else if (!out.held.empty())
+      out.held = {{position_.at(op), out.held_operations()}};
     int64_t leaf_bytes = 0;
     for (Value* leaf : out.leaves) leaf_bytes += leaf->type.is_tensor() ? leaf->type.bytes() : 0;
     int64_t bytes = op->result()->type.bytes();
@@ -318,7 +333,7 @@ class Analyzer {
   bool should_store(Value* value, const Info& combined) {
     if (!value->has_uses()) return false;
     if (forced_.contains(value)) return true;
-    if (combined.leaves.size() > kMaxLeaves || combined.total_operations > kMaxOperations)
+    if (combined.leaves.size() > kMaxLeaves || combined.held_operations() > kMaxOperations)
       return true;
     if (combined.generator) return false;
     int64_t elements = value->type.num_elements();

@@ -123,6 +123,13 @@ void movement(std::vector<Row>& out) {
                  "%r = stablehlo.pad %x, %s, low = [-1, 0], high = [2, 0], interior = [0, 1] : "
                  "(tensor<4x6x{E}>, tensor<{E}>) -> tensor<5x11x{E}>",
                  "%r", ""});
+  out.push_back({OpKind::pad, "between rows, twice",
+                 "(%x: tensor<4x6x{E}>, %s: tensor<{E}>) -> tensor<24x8x{E}>",
+                 "%p = stablehlo.pad %x, %s, low = [1, 0], high = [1, 0], interior = [2, 0] : "
+                 "(tensor<4x6x{E}>, tensor<{E}>) -> tensor<12x6x{E}>\n  %r = stablehlo.pad %p, "
+                 "%s, low = [-1, 2], high = [2, 0], interior = [1, 0] : (tensor<12x6x{E}>, "
+                 "tensor<{E}>) -> tensor<24x8x{E}>",
+                 "%r", ""});
   out.push_back({OpKind::reshape, "rank 2 to 3", "(%x: tensor<6x8x{E}>) -> tensor<3x4x4x{E}>",
                  "%r = stablehlo.reshape %x : (tensor<6x8x{E}>) -> tensor<3x4x4x{E}>", "%r", ""});
   out.push_back({OpKind::reverse, "rank 3", "(%x: tensor<3x5x17x{E}>) -> tensor<3x5x17x{E}>",
