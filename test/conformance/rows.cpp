@@ -322,6 +322,22 @@ void products(std::vector<Row>& out) {
        "1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x9x3x{E}>, "
        "tensor<3x2x3x4x{E}>) -> tensor<2x4x9x4x{E}>",
        "%r", ""});
+  out.push_back(
+      {OpKind::convolution, "dilated input",
+       "(%x: tensor<2x5x4x3x{E}>, %k: tensor<4x3x3x4x{E}>) -> tensor<2x10x4x4x{E}>",
+       "%r = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, "
+       "0, 1, f], window = {stride = [1, 2], pad = [[2, 2], [0, 1]], lhs_dilate = [2, 3], "
+       "rhs_dilate = [1, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+       "(tensor<2x5x4x3x{E}>, tensor<4x3x3x4x{E}>) -> tensor<2x10x4x4x{E}>",
+       "%r", ""});
+  out.push_back(
+      {OpKind::convolution, "dilated input, reversed window of one element",
+       "(%x: tensor<4x4x1x{E}>, %k: tensor<1x1x2x{E}>) -> tensor<4x5x1x{E}>",
+       "%r = stablehlo.convolution(%x, %k) dim_numbers = [0, b, f]x[i, o, 0]->[b, 0, f], window = "
+       "{stride = [3], pad = [[2, 2]], lhs_dilate = [4], rhs_dilate = [2], reverse = [true]} "
+       "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x4x1x{E}>, "
+       "tensor<1x1x2x{E}>) -> tensor<4x5x1x{E}>",
+       "%r", ""});
   out.push_back({OpKind::convolution, "groups",
                  "(%x: tensor<2x10x6x{E}>, %k: tensor<3x2x6x{E}>) -> tensor<2x8x6x{E}>",
                  "%r = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], "

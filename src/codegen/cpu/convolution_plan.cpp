@@ -89,6 +89,91 @@ void plan_product(ConvolutionPlan& plan, int threads) {
   plan.scratch_bytes = plan.matmul.scratch_bytes;
 }
 
+void simplify_loops(ConvolutionPlan& plan) {
+  drop_and_sort(plan.m);
+  drop_and_sort(plan.k);
+  plan.m_size = product(plan.m);
+  plan.k_size = product(plan.k);
+}
+
+void finish_product(ConvolutionPlan& plan, int threads) {
+  simplify_loops(plan);
+  plan_product(plan, threads);
+}
+
+// One dimension of a phase: the output positions first, first + every, ...
+struct SpatialPhase {
+  ConvolutionSpatial spatial;
+  int64_t output_first = 0, output_every = 1;
+  int64_t kernel_first = 0, kernel_every = 1;
+};
+
+// An output position o and a window element w meet at the input's element (o * stride + w *
+// window_dilation - low) / input_dilation, if that is one.
+std::vector<SpatialPhase> spatial_phases(const ConvolutionSpatial& s) {
+  const int64_t dilation = s.input_dilation;
+  const int64_t every = dilation / std::gcd(s.stride, dilation);
+  const int64_t step = dilation / std::gcd(s.window_dilation, dilation);
+  std::vector<SpatialPhase> phases;
+  for (int64_t r = 0; r < std::min(every, s.output); ++r) {
+    auto position = [&](int64_t w) { return r * s.stride + w * s.window_dilation - s.low; };
+    int64_t first = 0;
+    while (first < step && position(first) % dilation != 0) ++first;
+    SpatialPhase phase;
+    phase.output_first = r;
+    phase.output_every = every;
+    phase.kernel_every = step;
+    phase.spatial = s;
+    phase.spatial.input_dilation = 1;
+    phase.spatial.output = (s.output - r + every - 1) / every;
+    phase.spatial.window =
+        first == step || first >= s.window ? 0 : (s.window - first - 1) / step + 1;
+    phase.spatial.stride = every * s.stride / dilation;
+    phase.spatial.window_dilation = step * s.window_dilation / dilation;
+    if (phase.spatial.window > 0) {
+      phase.spatial.low = -position(first) / dilation;
+      // Where the window is reversed, elements are counted from its end.
+      phase.kernel_first =
+          s.reversed ? s.window - 1 - first - step * (phase.spatial.window - 1) : first;
+    }
+    phases.push_back(phase);
+  }
+  return phases;
+}
+
+constexpr size_t kMaxPhases = 64;
+
+// The convolutions without dilation that together are `whole`; none if they are too many.
+std::vector<ConvolutionPlan::Phase> plan_phases(const ConvolutionPlan& whole, int threads) {
+  std::vector<ConvolutionPlan::Phase> out = {{whole}};
+  for (size_t d = 0; d < whole.spatial.size(); ++d) {
+    if (whole.spatial[d].input_dilation == 1) continue;
+    std::vector<ConvolutionPlan::Phase> next;
+    for (const ConvolutionPlan::Phase& before : out)
+      for (const SpatialPhase& along : spatial_phases(whole.spatial[d])) {
+        ConvolutionPlan::Phase phase = before;
+        phase.plan.spatial[d] = along.spatial;
+        for (ConvolutionLoop& loop : phase.plan.m) {
+          if (loop.spatial != static_cast<int>(d)) continue;
+          phase.output_offset += along.output_first * loop.memory_stride;
+          loop.memory_stride *= along.output_every;
+          loop.extent = along.spatial.output;
+        }
+        for (ConvolutionLoop& loop : phase.plan.k) {
+          if (loop.spatial != static_cast<int>(d)) continue;
+          phase.kernel_offset += along.kernel_first * loop.memory_stride;
+          loop.memory_stride *= along.kernel_every;
+          loop.extent = along.spatial.window;
+        }
+        next.push_back(std::move(phase));
+      }
+    if (next.size() > kMaxPhases) return {};
+    out = std::move(next);
+  }
+  for (ConvolutionPlan::Phase& phase : out) finish_product(phase.plan, threads);
+  return out;
+}
+
 }  // namespace
 
 ConvolutionPlan plan_convolution(const Op& op, int threads) {
@@ -127,6 +212,7 @@ ConvolutionPlan plan_convolution(const Op& op, int threads) {
       {-1, images, at(lhs_strides, dims.input_batch), at(out_strides, dims.output_batch)});
   plan.k.push_back({-1, kernel_in, at(lhs_strides, dims.input_feature),
                     at(rhs_strides, dims.kernel_input_feature)});
+  plan.kernel_elements = rhs.num_elements();
   plan.groups = a.feature_group_count * a.batch_group_count;
   plan.n = at(rhs.shape, dims.kernel_output_feature) / plan.groups;
   plan.kernel_n = at(rhs_strides, dims.kernel_output_feature);
@@ -135,18 +221,23 @@ ConvolutionPlan plan_convolution(const Op& op, int threads) {
                                                : images * at(lhs_strides, dims.input_batch);
   plan.kernel_group = plan.n * plan.kernel_n;
   plan.output_group = plan.n * plan.output_n;
-  drop_and_sort(plan.m);
-  drop_and_sort(plan.k);
-  plan.m_size = product(plan.m);
-  plan.k_size = product(plan.k);
-  if (!small_float(plan.lhs) || !small_float(plan.rhs) || !small_float(plan.out)) return plan;
+  if (!small_float(plan.lhs) || !small_float(plan.rhs) || !small_float(plan.out)) {
+    simplify_loops(plan);
+    return plan;
+  }
   if (plan.groups > 1 && plan.n == 1 && kernel_in == 1 && plan.input_group == 1 &&
       plan.kernel_group == 1 && plan.output_group == 1) {
     plan.method = ConvolutionPlan::Method::lanes;
+    simplify_loops(plan);
     return plan;
   }
   plan.method = ConvolutionPlan::Method::product;
-  plan_product(plan, threads);
+  if (std::any_of(plan.spatial.begin(), plan.spatial.end(),
+                  [](const ConvolutionSpatial& s) { return s.input_dilation > 1; }))
+    plan.phases = plan_phases(plan, threads);
+  finish_product(plan, threads);
+  for (const ConvolutionPlan::Phase& phase : plan.phases)
+    plan.scratch_bytes = std::max(plan.scratch_bytes, phase.plan.scratch_bytes);
   return plan;
 }
 

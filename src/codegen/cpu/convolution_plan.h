@@ -49,7 +49,20 @@ struct ConvolutionPlan {
   int64_t image_input = 0, image_output = 0;
   bool kernel_computed = false;  // the kernel is no plain matrix
   bool output_computed = false;  // neither is the output, or it has to be rounded
+  int64_t kernel_elements = 0;
   int64_t scratch_bytes = 0;
+
+  // Of a dilated input each output position meets, along a dimension, only every so many elements
+  // of the window; positions that meet the same ones are a convolution without dilation, which does
+  // not multiply the zeros between the input's elements. Where the kernel is finite they add
+  // nothing, and these may run instead of the whole.
+  struct Phase;
+  std::vector<Phase> phases;
+};
+
+struct ConvolutionPlan::Phase {
+  ConvolutionPlan plan;
+  int64_t kernel_offset = 0, output_offset = 0;  // elements
 };
 
 ConvolutionPlan plan_convolution(const Op& op, int threads);

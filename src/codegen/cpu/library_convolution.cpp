@@ -1,6 +1,8 @@
 // Convolutions as convolution_plan.h plans them: what the matrix product family asks of the input
 // is looked up as it packs, so no array of windows ever exists.
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <complex>
 #include <cstring>
 
@@ -122,6 +124,9 @@ inline bool inside(const ConvolutionPlan& plan, const Window& window, const Elem
     if (!inside(plan.spatial[d], window.start[d] + element.reach[d], offset)) return false;
   return true;
 }
+
+// What there is to run along where all loops have a single step.
+const ConvolutionLoop kSingle{-1, 1, 0, 0};
 
 struct Context {
   const ConvolutionPlan* plan = nullptr;
@@ -286,8 +291,6 @@ void eval_columns(void* opaque, int64_t batch, int64_t k0, int64_t k1, int64_t m
   const ConvolutionPlan& plan = *context.plan;
   const auto* input = reinterpret_cast<const typename Format::Stored*>(context.input) +
                       batch * (plan.per_image ? plan.image_input : plan.input_group);
-  // With a single output position there is nothing to run along.
-  static const ConvolutionLoop kSingle{-1, 1, 0, 0};
   const ConvolutionLoop& inner = plan.m.empty() ? kSingle : plan.m.back();
   Coordinates kc, first;
   locate(plan.k, k0, kc);
@@ -362,7 +365,7 @@ void eval_kernel(void* opaque, int64_t batch, int64_t outer0, int64_t outer1, in
                        inner1 - inner0, dst);
     return;
   }
-  const ConvolutionLoop& last = plan.k.back();
+  const ConvolutionLoop& last = plan.k.empty() ? kSingle : plan.k.back();
   for (int64_t n = outer0; n < outer1; ++n, dst += dst_stride)
     for (int64_t k = inner0; k < inner1;) {
       int64_t count = std::min(last.extent - k % last.extent, inner1 - k);
@@ -396,6 +399,10 @@ void store_sums(void* opaque, int64_t batch, int64_t m0, int64_t m1, int64_t n0,
   int64_t base = batch * (plan.per_image ? plan.image_output : plan.output_group);
   for (int64_t m = m0; m < m1; ++m, sums += stride) {
     int64_t row = base + memory_offset(plan.m, m);
+    if (plan.out == DType::f32 && plan.output_n == 1) {
+      std::memcpy(context.output + 4 * (row + n0), sums, static_cast<size_t>(n1 - n0) * 4);
+      continue;
+    }
     for (int64_t n = n0; n < n1; ++n)
       store(plan.out, context.output, row + n * plan.output_n, sums[n - n0]);
   }
@@ -413,7 +420,12 @@ class CompiledConvolution : public CompiledKernel {
   void run(const KernelCall& call, ThreadPool& pool) const override {
     switch (plan_.method) {
       case ConvolutionPlan::Method::product:
-        return run_product(call, pool);
+        if (plan_.phases.empty() || !finite_kernel(call.buffers[1], pool))
+          return run_product(plan_, call.buffers[1], call.buffers[2], call, pool);
+        for (const ConvolutionPlan::Phase& phase : plan_.phases)
+          run_product(phase.plan, call.buffers[1] + phase.kernel_offset * storage_bytes(plan_.rhs),
+                      call.buffers[2] + phase.output_offset * storage_bytes(plan_.out), call, pool);
+        return;
       case ConvolutionPlan::Method::lanes:
         return with_format(plan_.lhs, [&]<typename L>(L) {
           with_format(plan_.rhs, [&]<typename R>(R) { run_lanes<L, R>(call, pool); });
@@ -424,24 +436,39 @@ class CompiledConvolution : public CompiledKernel {
   }
 
  private:
-  void run_product(const KernelCall& call, ThreadPool& pool) const {
-    Context context{&plan_, call.buffers[0], call.buffers[1], call.buffers[2]};
+  bool finite_kernel(const std::byte* kernel, ThreadPool& pool) const {
+    return with_format(plan_.rhs, [&]<typename Format>(Format) {
+      const auto* values = reinterpret_cast<const typename Format::Stored*>(kernel);
+      std::atomic<bool> finite = true;
+      pool.parallel_for((plan_.kernel_elements + kTask - 1) / kTask, [&](int64_t task, int) {
+        const int64_t end = std::min(plan_.kernel_elements, (task + 1) * kTask);
+        bool all = true;
+        for (int64_t i = task * kTask; i < end; ++i) all &= std::isfinite(Format::load(values[i]));
+        if (!all) finite = false;
+      });
+      return finite.load();
+    });
+  }
+
+  static void run_product(const ConvolutionPlan& plan, const std::byte* kernel, std::byte* output,
+                          const KernelCall& call, ThreadPool& pool) {
+    Context context{&plan, call.buffers[0], kernel, output};
     MatmulArgs args;
     args.a.context = args.b.context = args.epilogue_context = &context;
-    bool rows = plan_.matmul.problem.a.inner_is_k;
-    args.a.eval = with_format(plan_.lhs, [&]<typename Format>(Format) -> MatmulEval {
+    bool rows = plan.matmul.problem.a.inner_is_k;
+    args.a.eval = with_format(plan.lhs, [&]<typename Format>(Format) -> MatmulEval {
       return rows ? eval_rows<Format> : eval_columns<Format>;
     });
-    if (plan_.kernel_computed)
+    if (plan.kernel_computed)
       args.b.eval = with_format(
-          plan_.rhs, [&]<typename Format>(Format) -> MatmulEval { return eval_kernel<Format>; });
+          plan.rhs, [&]<typename Format>(Format) -> MatmulEval { return eval_kernel<Format>; });
     else
-      args.b.data = call.buffers[1];
-    if (plan_.output_computed)
+      args.b.data = kernel;
+    if (plan.output_computed)
       args.epilogue = store_sums;
     else
-      args.c = reinterpret_cast<float*>(call.buffers[2]);
-    MatmulPlan matmul = plan_.matmul;  // the plan is the same for every pool, its scratch aside
+      args.c = reinterpret_cast<float*>(output);
+    MatmulPlan matmul = plan.matmul;  // the plan is the same for every pool, its scratch aside
     matmul.threads = pool.threads();
     matmul.scratch_bytes = matmul.scratch_bytes_per_worker * pool.threads();
     run_matmul(matmul, args, call.scratch, pool);
