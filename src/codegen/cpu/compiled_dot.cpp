@@ -12,12 +12,22 @@ namespace ullage {
 
 namespace {
 
+// The corners of a box in a nest, at first all of it.
+struct Corners {
+  static constexpr size_t kMaxRank = 64;
+  explicit Corners(const std::vector<int64_t>& extents) {
+    ULLAGE_CHECK(extents.size() <= kMaxRank, "a product of more dimensions than a nest has");
+    std::fill_n(low, extents.size(), 0);
+    std::copy(extents.begin(), extents.end(), high);
+  }
+  int64_t low[kMaxRank], high[kMaxRank];
+};
+
 // Calls f() for boxes over `dims` of a nest that together are [from, to) of their flat index, with
-// low and high set.
+// their corners set.
 template <typename F>
 void for_boxes(const std::vector<int64_t>& extents, const std::vector<int>& dims, size_t i,
-               int64_t from, int64_t to, std::vector<int64_t>& low, std::vector<int64_t>& high,
-               const F& f) {
+               int64_t from, int64_t to, Corners& box, const F& f) {
   if (from >= to) return;
   if (i == dims.size()) {
     f();
@@ -27,9 +37,9 @@ void for_boxes(const std::vector<int64_t>& extents, const std::vector<int>& dims
   int64_t inner = 1;
   for (size_t j = i + 1; j < dims.size(); ++j) inner *= extents[static_cast<size_t>(dims[j])];
   auto part = [&](int64_t first, int64_t last, int64_t a, int64_t b) {
-    low[d] = first;
-    high[d] = last;
-    for_boxes(extents, dims, i + 1, a, b, low, high, f);
+    box.low[d] = first;
+    box.high[d] = last;
+    for_boxes(extents, dims, i + 1, a, b, box, f);
   };
   int64_t first = from / inner, last = to / inner;
   if (first == last) {  // within one index
@@ -52,12 +62,11 @@ struct FlatBox {
 
   void operator()(std::byte* const* buffers, int64_t batch_index, int64_t outer0, int64_t outer1,
                   int64_t inner0, int64_t inner1, float* side, int64_t stride) const {
-    std::vector<int64_t> low(extents.size(), 0), high = extents;
-    for_boxes(extents, batch, 0, batch_index, batch_index + 1, low, high, [&] {
-      for_boxes(extents, outer, 0, outer0, outer1, low, high, [&] {
-        for_boxes(extents, inner, 0, inner0, inner1, low, high, [&] {
-          function(buffers, low.data(), high.data(), side, stride, outer0, inner0);
-        });
+    Corners box(extents);
+    for_boxes(extents, batch, 0, batch_index, batch_index + 1, box, [&] {
+      for_boxes(extents, outer, 0, outer0, outer1, box, [&] {
+        for_boxes(extents, inner, 0, inner0, inner1, box,
+                  [&] { function(buffers, box.low, box.high, side, stride, outer0, inner0); });
       });
     });
   }
@@ -270,7 +279,9 @@ class CompiledDot : public CompiledKernel {
     int64_t row_stride = plan_.swapped ? out.column_stride : out.row_stride;
     int64_t column_stride = plan_.swapped ? out.row_stride : out.column_stride;
     // Adding to -0 keeps every value as it is; the sum of nothing is 0.
-    std::fill(sums, sums + rows * strip, plan_.k == 0 ? 0.0f : -0.0f);
+    const int64_t columns = (to - from + kLanes - 1) / kLanes * kLanes;
+    for (int64_t r = 0; r < rows; ++r)
+      std::fill_n(sums + r * strip, columns, plan_.k == 0 ? 0.0f : -0.0f);
     if (call.accumulate) {
       const float* c = direct_output(call) + batch * out.batch_stride;
       for (int64_t r = row0; r < row1; ++r)
@@ -282,11 +293,11 @@ class CompiledDot : public CompiledKernel {
     for (int64_t r = 0; r < rows; ++r)
       x_rows[r] = x + (small_.x_together ? r : std::clamp(r, row0, row1 - 1)) * row_bytes;
     const std::vector<int64_t>& extents = small_.weights.extents;
-    std::vector<int64_t> low(extents.size(), 0), high = extents;
-    for_boxes(extents, small_.batch_dims, 0, batch, batch + 1, low, high, [&] {
-      for_boxes(extents, small_.column_dims, 0, from, to, low, high, [&] {
-        for_boxes(extents, small_.k_dims, 0, piece.k0, piece.k1, low, high,
-                  [&] { functions_.small(call.buffers, low.data(), high.data(), x_rows, sums); });
+    Corners box(extents);
+    for_boxes(extents, small_.batch_dims, 0, batch, batch + 1, box, [&] {
+      for_boxes(extents, small_.column_dims, 0, from, to, box, [&] {
+        for_boxes(extents, small_.k_dims, 0, piece.k0, piece.k1, box,
+                  [&] { functions_.small(call.buffers, box.low, box.high, x_rows, sums); });
       });
     });
     if (call.unfinished) {
