@@ -438,8 +438,10 @@ Result<std::shared_ptr<KernelGraph>> GraphBuilder::nested_graph(
 // Arrays of one repeated constant that only begin loops which overwrite them before anyone reads.
 void GraphBuilder::find_unwritten() {
   for (Op* op : region_) {
-    if (op->num_results() != 1 || (op->kind != OpKind::constant && !is_fusible(module_, *op)) ||
-        std::any_of(op->operands().begin(), op->operands().end(),
+    if (op->num_results() != 1 || (op->kind != OpKind::constant && !is_fusible(module_, *op)))
+      continue;
+    std::vector<Value*> operands = op->operands();
+    if (std::any_of(operands.begin(), operands.end(),
                     [&](Value* operand) { return analysis_.stored.contains(operand); }))
       continue;
     bool unread = op->result()->has_uses();

@@ -50,6 +50,18 @@ TEST(BuildKernels, UpdateOfZerosIsNoArray) {
   EXPECT_EQ(program->graph.kernels[0].name, "dynamic_update_slice") << "of an array that exists";
 }
 
+TEST(BuildKernels, ManyOperandsAreOneLoop) {
+  std::string operands, types;
+  for (int i = 0; i < 40; ++i) {
+    operands += i ? ", %a" : "%a";
+    types += i ? ", tensor<1xf32>" : "tensor<1xf32>";
+  }
+  auto program = small_program("func.func public @main(%a: tensor<1xf32>) -> tensor<40xf32> {\n" +
+                               ("  %0 = stablehlo.concatenate " + operands) + ", dim = 0 : (" +
+                               types + ") -> tensor<40xf32>\n  return %0 : tensor<40xf32>\n}");
+  EXPECT_EQ(program->graph.kernels.size(), 1u) << to_string(program->graph);
+}
+
 TEST(BuildKernels, TransposedProductsExchangeTheirSides) {
   auto program = small_program(R"(
     func.func public @main(%a: tensor<32x16xf32>, %b: tensor<16x48xf32>) -> tensor<48x32xf32> {

@@ -100,6 +100,7 @@ class CompiledDot : public CompiledKernel {
         code_(std::move(code)) {}
 
   void run(const KernelCall& call, ThreadPool& pool) const override {
+    if (plan_.batch == 0 || plan_.m == 0 || plan_.n == 0) return;
     Piece piece{0, plan_.batch, 0, plan_.m, 0, plan_.n, 0, plan_.k};
     if (call.upper >= 0 && call.axis == KernelCall::Axis::contracted) {
       piece.k0 = call.lower * scales_.k;

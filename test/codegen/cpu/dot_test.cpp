@@ -200,6 +200,10 @@ const std::vector<Problem>& problems() {
       {{}, {1}, {1}, {1000}, {}, {}, D::f32, D::f32, false, true},
       {{}, {}, {}, {}, {}, {}, D::f32, D::f32, false, false},
       {{}, {3}, {40}, {}, {}, {}, D::f32, D::f32, false, false},
+      // empty
+      {{}, {4}, {0}, {3}, {}, {}, D::f32, D::f32, false, false},
+      {{}, {0}, {3, 5}, {20}, {}, {}, D::f32, D::f32, false, true},
+      {{0}, {20}, {30}, {50}, {}, {}, D::f32, D::f32, false, true},
   };
   return all;
 }
