@@ -41,7 +41,7 @@ endfunction()
 function(ullage_shared_library target room output)
   set(exports ${PROJECT_SOURCE_DIR}/src/${room}/exports.map)
   add_library(${target} SHARED $<TARGET_OBJECTS:ullage_${room}>)
-  target_link_libraries(${target} PRIVATE ullage_driver)
+  target_link_libraries(${target} PRIVATE ullage_driver ullage_precompiled)
   target_link_options(${target} PRIVATE LINKER:--version-script=${exports}
     LINKER:--exclude-libs,ALL LINKER:-Bsymbolic LINKER:--no-undefined)
   set_target_properties(${target} PROPERTIES

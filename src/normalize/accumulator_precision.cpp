@@ -92,8 +92,13 @@ class Widener {
     }
   }
 
+  // What an operation does with the format itself, not only with the number, it does in its own.
+  static bool depends_on_format(OpKind kind) {
+    return kind == OpKind::reduce_precision || kind == OpKind::chlo_next_after;
+  }
+
   bool is_candidate(const Op& op) const {
-    if (!has_trait(op.kind, kElementwise) || op.kind == OpKind::reduce_precision ||
+    if (!has_trait(op.kind, kElementwise) || depends_on_format(op.kind) ||
         !is_narrow(op.result()->type.dtype))
       return false;
     bool found = false;

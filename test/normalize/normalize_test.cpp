@@ -259,5 +259,26 @@ TEST(Normalize, ContractsTheHeavierOfTwoProducts) {
   });
   EXPECT_EQ(found, 1);
 }
+TEST(AccumulatorPrecision, NeighboursAreThoseOfTheNarrowFormat) {
+  auto module = normalized(R"(
+    func.func public @main(%x: tensor<4x8xf16>, %w: tensor<8x3xf16>, %to: tensor<4x3xf16>) -> (tensor<4x3xf16>, tensor<4x3xf16>) {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8xf16>, tensor<8x3xf16>) -> tensor<4x3xf16>
+      %1 = chlo.next_after %0, %to : tensor<4x3xf16>, tensor<4x3xf16> -> tensor<4x3xf16>
+      %2 = stablehlo.dot_general %w, %x, contracting_dims = [0] x [1] : (tensor<8x3xf16>, tensor<4x8xf16>) -> tensor<3x4xf16>
+      %3 = stablehlo.tanh %2 : tensor<3x4xf16>
+      %4 = stablehlo.transpose %3, dims = [1, 0] : (tensor<3x4xf16>) -> tensor<4x3xf16>
+      return %1, %4 : tensor<4x3xf16>, tensor<4x3xf16>
+    })");
+  for (Op* op : module->entry()->body()) {
+    if (op->kind == OpKind::chlo_next_after) {
+      EXPECT_EQ(op->result()->type.dtype, DType::f16);
+    }
+    if (op->kind == OpKind::tanh) {
+      EXPECT_EQ(op->result()->type.dtype, DType::f32);
+    }
+  }
+  EXPECT_EQ(count(*module, OpKind::chlo_next_after), 1);
+}
+
 }  // namespace
 }  // namespace ullage

@@ -7,6 +7,7 @@
 #include "codegen/cpu/dot_plan.h"
 #include "codegen/cpu/jit.h"
 #include "codegen/cpu/kernel_recipe.h"
+#include "codegen/cpu/precompiled.h"
 #include "kernels/host_call.h"
 #include "runtime/host_call.h"
 #include "support/check.h"
@@ -18,6 +19,7 @@ struct CpuCompiler::State {
   std::unordered_map<const Kernel*, std::vector<std::string>> names;  // functions of each kernel
   std::unordered_map<const Kernel*, KernelRecipe> recipes;
   std::unordered_map<std::string, std::string> known;  // code key -> function name
+  size_t precompiled = 0;
   std::vector<JitUnit> pending;
   std::unordered_map<std::string, void*> addresses;
   std::vector<std::shared_ptr<const JitCode>> code;
@@ -37,7 +39,15 @@ Status CpuCompiler::add(const Kernel& kernel, const KernelGraph& graph) {
   for (KernelRecipe::Code& code : recipe->functions) {
     auto [at, fresh] =
         state_->known.try_emplace(code.key, "k" + std::to_string(state_->known.size()));
-    if (fresh) state_->pending.push_back({at->second, std::move(code.emit), code.weight});
+    if (fresh) {
+      void* ready = state_->options.precompiled
+                        ? precompiled_function(host(state_->options.isa).level, code.key)
+                        : nullptr;
+      if (ready)
+        state_->addresses[at->second] = ready, ++state_->precompiled;
+      else
+        state_->pending.push_back({at->second, std::move(code.emit), code.weight});
+    }
     names.push_back(at->second);
   }
   state_->names[&kernel] = std::move(names);
@@ -107,6 +117,10 @@ std::shared_ptr<const CompiledKernel> CpuCompiler::kernel(const Kernel& variant)
 
 size_t CpuCompiler::distinct() const {
   return state_->known.size();
+}
+
+size_t CpuCompiler::precompiled() const {
+  return state_->precompiled;
 }
 
 Result<std::vector<std::shared_ptr<const CompiledKernel>>> compile_kernels(

@@ -19,6 +19,7 @@ struct CompileOptions {
   int threads = 1;                  // that compile
   IsaLevel isa = IsaLevel::avx512;  // at most this; tests force lower ones
   bool print_ir = false;
+  bool precompiled = true;  // take what is part of the binary
 };
 
 class CpuCompiler {
@@ -39,7 +40,8 @@ class CpuCompiler {
 
   std::shared_ptr<const CompiledKernel> kernel(const Kernel& variant) const;
 
-  size_t distinct() const;  // kernels that differ in code
+  size_t distinct() const;     // functions that differ in code
+  size_t precompiled() const;  // of them, those that are part of the binary
 
  private:
   struct State;

@@ -23,4 +23,7 @@ struct Host {
 // The host, limited to `limit`. Detected once.
 const Host& host(IsaLevel limit = IsaLevel::avx512);
 
+// What every host of a level can do.
+Host any_host(IsaLevel level);
+
 }  // namespace ullage

@@ -41,11 +41,18 @@ static bool above(IsaLevel limit, llvm::StringRef feature) {
 using CpuFeatures = llvm::StringMap<bool, llvm::MallocAllocator>;
 
 static Host detect(IsaLevel limit, const CpuFeatures& found) {
-  Host host;
   auto has = [&](const char* name) {
     auto at = found.find(name);
     return at != found.end() && at->second && !above(limit, name);
   };
+  IsaLevel level = IsaLevel::baseline;
+  if (has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq"))
+    level = IsaLevel::avx512;
+  else if (has("avx2") && has("fma"))
+    level = IsaLevel::avx2;
+  Host host = any_host(level);
+  host.fma = has("fma");
+  host.avx512_bf16 = has("avx512bf16");
   std::vector<std::string> features;
   for (const auto& entry : found) {
     bool on = entry.second && !above(limit, entry.first());
@@ -54,19 +61,21 @@ static Host detect(IsaLevel limit, const CpuFeatures& found) {
   std::sort(features.begin(), features.end());
   for (const std::string& feature : features)
     host.features += (host.features.empty() ? "" : ",") + feature;
-  host.fma = has("fma");
-  host.avx512_bf16 = has("avx512bf16");
-  if (has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq")) {
-    host.level = IsaLevel::avx512;
+  return host;
+}
+
+Host any_host(IsaLevel level) {
+  Host host;
+  host.level = level;
+  host.cpu = "x86-64";
+  host.fma = level >= IsaLevel::avx2;
+  if (level == IsaLevel::avx2) {
+    host.cpu = "x86-64-v3";
+    host.vector_bytes = 32;
+  } else if (level == IsaLevel::avx512) {
     host.cpu = "x86-64-v4";
     host.vector_bytes = 64;
     host.vector_registers = 32;
-  } else if (has("avx2") && has("fma")) {
-    host.level = IsaLevel::avx2;
-    host.cpu = "x86-64-v3";
-    host.vector_bytes = 32;
-  } else {
-    host.cpu = "x86-64";
   }
   return host;
 }
@@ -98,9 +107,16 @@ class CodeMemory : public JitCode {
 
 using ObjectBytes = llvm::SmallVector<char, 0>;
 
-std::string compile_module(const std::vector<const JitUnit*>& units, const JitOptions& options,
-                           ObjectBytes& object) {
-  const Host& target_host = host(options.isa);
+void initialize_target() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+std::string compile_module(const std::vector<const JitUnit*>& units, const Host& target_host,
+                           bool print_ir, ObjectBytes& object) {
   llvm::LLVMContext context;
   llvm::Module module("ullage", context);
   llvm::Triple triple(llvm::sys::getProcessTriple());
@@ -124,7 +140,7 @@ std::string compile_module(const std::vector<const JitUnit*>& units, const JitOp
     function.addFnAttr("no-builtins");
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
-  if (options.print_ir) {  // in one piece, as several threads print
+  if (print_ir) {  // in one piece, as several threads print
     std::string text;
     llvm::raw_string_ostream text_stream(text);
     module.print(text_stream, nullptr);
@@ -143,13 +159,33 @@ std::string compile_module(const std::vector<const JitUnit*>& units, const JitOp
 
 }  // namespace
 
+Result<std::string> compile_object(const std::vector<const JitUnit*>& units, const Host& host) {
+  initialize_target();
+  ObjectBytes object;
+  if (std::string failure = compile_module(units, host, false, object); !failure.empty())
+    return error(failure);
+  return std::string(object.begin(), object.end());
+}
+
+Result<std::vector<std::string>> undefined_symbols(const std::string& object) {
+  auto file = llvm::object::ObjectFile::createObjectFile(
+      llvm::MemoryBufferRef(llvm::StringRef(object), "ullage"));
+  if (!file) return error("cannot read generated code: " + llvm::toString(file.takeError()));
+  std::vector<std::string> names;
+  for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+    llvm::Expected<uint32_t> flags = symbol.getFlags();
+    if (!flags) return error("cannot read generated code: " + llvm::toString(flags.takeError()));
+    if (!(*flags & llvm::object::SymbolRef::SF_Undefined)) continue;
+    llvm::Expected<llvm::StringRef> name = symbol.getName();
+    if (!name) return error("cannot read generated code: " + llvm::toString(name.takeError()));
+    names.push_back(name->str());
+  }
+  return names;
+}
+
 Result<std::shared_ptr<const JitCode>> jit_compile(const std::vector<JitUnit>& units,
                                                    const JitOptions& options) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-  });
+  initialize_target();
   auto code = std::make_shared<CodeMemory>();
   if (units.empty()) return std::shared_ptr<const JitCode>(code);
 
@@ -178,7 +214,7 @@ Result<std::shared_ptr<const JitCode>> jit_compile(const std::vector<JitUnit>& u
   auto work = [&] {
     for (size_t i = next++; i < count; i = next++) {
       try {
-        failures[i] = compile_module(modules[i], options, objects[i]);
+        failures[i] = compile_module(modules[i], host(options.isa), options.print_ir, objects[i]);
       } catch (...) {
         thrown[i] = std::current_exception();
       }

@@ -41,6 +41,11 @@ struct JitOptions {
   bool print_ir = false;            // to stderr, for people debugging code generation
 };
 
+// An object file with the functions of the units, which may be linked anywhere.
+Result<std::string> compile_object(const std::vector<const JitUnit*>& units, const Host& host);
+// Names that an object file needs from elsewhere.
+Result<std::vector<std::string>> undefined_symbols(const std::string& object);
+
 Result<std::shared_ptr<const JitCode>> jit_compile(const std::vector<JitUnit>& units,
                                                    const JitOptions& options);
 
