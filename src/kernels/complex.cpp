@@ -342,7 +342,7 @@ std::optional<int32_t> ExprBuilder::eval_complex(Op* op, const IndexVector& inde
       return pick(single, single.extreme(op->kind, z[0], z[1]));
     case OpKind::clamp:
       return pick(single, single.extreme(OpKind::minimum,
-                                         single.extreme(OpKind::maximum, z[0], z[1]), z[2]));
+                                         single.extreme(OpKind::maximum, z[1], z[0]), z[2]));
     case OpKind::atan2:
       return pick(single, wide.atan2(widened(z[0]), widened(z[1])));
     case OpKind::multiply:

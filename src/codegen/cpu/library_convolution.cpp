@@ -436,6 +436,7 @@ class CompiledConvolution : public CompiledKernel {
   }
 
  private:
+  // Whether zeros beside the input and in its holes add nothing to a sum, whatever they meet.
   bool finite_kernel(const std::byte* kernel, ThreadPool& pool) const {
     return with_format(plan_.rhs, [&]<typename Format>(Format) {
       const auto* values = reinterpret_cast<const typename Format::Stored*>(kernel);
@@ -479,6 +480,7 @@ class CompiledConvolution : public CompiledKernel {
   void run_lanes(const KernelCall& call, ThreadPool& pool) const {
     const auto* input = reinterpret_cast<const typename L::Stored*>(call.buffers[0]);
     const auto* kernel = reinterpret_cast<const typename R::Stored*>(call.buffers[1]);
+    const bool finite = finite_kernel(call.buffers[1], pool);
     int64_t chunks = (plan_.groups + kLaneChunk - 1) / kLaneChunk;
     int64_t jobs = chunks * plan_.m_size;
     int64_t grain = std::max<int64_t>(1, kTask / std::max<int64_t>(1, plan_.k_size * kLaneChunk));
@@ -504,8 +506,9 @@ class CompiledConvolution : public CompiledKernel {
               kc.at[plan_.k.size() - 1] = 0;
               advance_outer(plan_.k, kc);
             }
-            if (!valid) continue;
-            const float* xs = lanes<L>(input + offset + group, count, x);
+            if (!valid && finite) continue;
+            if (!valid) std::fill(x, x + count, 0.0f);
+            const float* xs = valid ? lanes<L>(input + offset + group, count, x) : x;
             const float* ws = lanes<R>(kernel + weight + group, count, w);
             add_products(block, xs, ws, count);
           }
@@ -584,11 +587,12 @@ class CompiledConvolution : public CompiledKernel {
             Coordinates kc;
             locate(plan_.k, k, kc);
             int64_t offset = 0;
-            if (!inside(plan_, window, element_of(plan_, kc), offset)) continue;
-            sum += element<Sum>(plan_.lhs, call.buffers[0], offset + group * plan_.input_group) *
-                   element<Sum>(
-                       plan_.rhs, call.buffers[1],
-                       memory_offset(plan_.k, k) + group * plan_.kernel_group + n * plan_.kernel_n);
+            Sum x{};
+            if (inside(plan_, window, element_of(plan_, kc), offset))
+              x = element<Sum>(plan_.lhs, call.buffers[0], offset + group * plan_.input_group);
+            sum += x * element<Sum>(plan_.rhs, call.buffers[1],
+                                    memory_offset(plan_.k, k) + group * plan_.kernel_group +
+                                        n * plan_.kernel_n);
           }
           put(plan_.out, call.buffers[2], out + n * plan_.output_n, sum);
         }

@@ -94,6 +94,13 @@ TEST(Complex, SpecialValues) {
       }})",
                         op),
             {random_tensor(DType::c64, {70}, 1, true), random_tensor(DType::c64, {70}, 2, true)});
+  compare(R"(
+    func.func public @main(%x: tensor<500xcomplex<f64>>, %y: tensor<500xcomplex<f64>>, %z: tensor<500xcomplex<f64>>) -> tensor<500xcomplex<f64>> {
+      %r = stablehlo.clamp %x, %y, %z : tensor<500xcomplex<f64>>
+      return %r : tensor<500xcomplex<f64>>
+    })",
+          {random_tensor(DType::c128, {500}, 1, true), random_tensor(DType::c128, {500}, 2, true),
+           random_tensor(DType::c128, {500}, 3, true)});
 }
 
 // Parts, conversions, constants, padding, transposing, slices at computed places, in one expression

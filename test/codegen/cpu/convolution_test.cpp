@@ -21,7 +21,9 @@ std::string list(const std::vector<int64_t>& values) {
   return out + "]";
 }
 
-void check_convolution(Setting s, DType dtype = DType::f32, double tolerance = 2e-6) {
+// `infinite`: some elements of the kernel, f32 or f64, are.
+void check_convolution(Setting s, DType dtype = DType::f32, double tolerance = 2e-6,
+                       bool infinite = false) {
   size_t spatial = s.lhs.size() - 2;
   s.stride.resize(spatial, 1);
   s.low.resize(spatial, 0);
@@ -45,6 +47,13 @@ void check_convolution(Setting s, DType dtype = DType::f32, double tolerance = 2
       " : i64, feature_group_count = " + std::to_string(s.feature_groups) + " : i64} : (" + lhs +
       ", " + rhs + ") -> " + out + "\n  return %0 : " + out + "\n}\n";
   std::vector<Tensor> inputs = {random_tensor(dtype, s.lhs, 1), random_tensor(dtype, s.rhs, 2)};
+  for (int64_t i = 0; infinite && i < inputs[1].num_elements(); i += 7) {
+    std::byte* at = inputs[1].mutable_data() + i * storage_bytes(dtype);
+    if (dtype == DType::f32)
+      *reinterpret_cast<float*>(at) = INFINITY;
+    else
+      *reinterpret_cast<double*>(at) = INFINITY;
+  }
   std::vector<Tensor> want = interpreted(text, inputs);
   std::vector<Tensor> got = compiled(text, inputs);
   ASSERT_EQ(got.size(), 1u) << text;
@@ -178,6 +187,26 @@ TEST(Convolution, Depthwise) {
                          channels},
                         dtype, tolerance);
     }
+}
+
+// Infinity times the zeros beside the input, or between its elements, is no number.
+TEST(Convolution, InfiniteKernels) {
+  for (DType dtype : {DType::f32, DType::f64}) {
+    check_convolution({kNhwc, {2, 3, 4, 2}, {3, 3, 2, 5}, {2, 5, 7, 5}, {}, {1, 1}, {1, 1}, {2, 2}},
+                      dtype, 2e-6, true);
+    check_convolution({"[b, 0, f]x[0, i, o]->[b, 0, f]",
+                       {2, 20, 40},
+                       {4, 1, 40},
+                       {2, 20, 40},
+                       {},
+                       {3},
+                       {0},
+                       {},
+                       {},
+                       {},
+                       40},
+                      dtype, 2e-6, true);
+  }
 }
 
 TEST(Convolution, Types) {

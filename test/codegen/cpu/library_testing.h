@@ -126,7 +126,7 @@ inline void expect_near(const Tensor& got, const Tensor& want, double tolerance,
   double largest = 0;
   for (double x : b) largest = std::max(largest, std::isfinite(x) ? std::fabs(x) : 0);
   for (size_t i = 0; i < a.size(); ++i) {
-    if (std::isnan(b[i]) && std::isnan(a[i])) continue;
+    if (a[i] == b[i] || (std::isnan(b[i]) && std::isnan(a[i]))) continue;
     ASSERT_NEAR(a[i], b[i], tolerance * (largest + 1e-30)) << what << "element " << i;
   }
 }
