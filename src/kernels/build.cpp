@@ -304,11 +304,12 @@ Status GraphBuilder::combiner(Op* op, LoopKernel::Reduction& reduction) {
   return region_body(op, op->nested(0), reduction.body, reduction.body_results);
 }
 
-Status GraphBuilder::emit_update(Op* op) {
+Status GraphBuilder::emit_update(Op* op, std::optional<ValueId> copy) {
   Draft draft;
   Value* operand = op->operand(0);
   Value* update = op->operand(1);
-  int32_t target = input_number(draft, *lookup(operand));
+  ValueId into = copy ? *copy : *lookup(operand);
+  int32_t target = input_number(draft, into);
   LoopKernel loop;
   loop.extents = long_dims(update->type.shape);
   loop.roles.assign(loop.extents.size(), LoopRole::parallel);
@@ -331,6 +332,8 @@ Status GraphBuilder::emit_update(Op* op) {
   for (const ExprNode& n : loop.expr.nodes)
     if (n.kind == ExprNode::Kind::load && n.input == target &&
         !(n.access == loop.outputs.front().store) && !(n.access == loop.outputs.back().store)) {
+      // What is left is a place that the array itself tells, under another type.
+      if (lookup(update)) return emit_update(op, copy_of(into, op));
       Status status = store_first(update);
       return status ? emit_update(op) : status;
     }

@@ -346,8 +346,13 @@ std::optional<int32_t> ExprBuilder::eval_reshape(Op* op, const IndexVector& inde
                                                  int32_t frame) {
   const std::vector<int64_t>& from = op->operand(0)->type.shape;
   const std::vector<int64_t>& to = op->result()->type.shape;
-  if (!is_unit_reshape(op->operand(0)->type, op->result()->type)) return fail(op);
   IndexVector inner;
+  // Of one value repeated every element will do.
+  if (is_splat_constant(op->operand(0)) && op->result()->type.num_elements() > 0) {
+    inner.assign(from.size(), constant_index(0));
+    return eval(op->operand(0), inner, guard, frame);
+  }
+  if (!is_unit_reshape(op->operand(0)->type, op->result()->type)) return fail(op);
   size_t t = 0;
   for (int64_t extent : from) {
     if (extent == 1) {

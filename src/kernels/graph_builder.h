@@ -65,7 +65,8 @@ class GraphBuilder {
   Status emit_constant(Op* op);
   Status emit_loop(Op* op, Value* value);
   Status emit_reduce(Op* op);
-  Status emit_update(Op* op);
+  // The update goes into a copy of its operand where that is given.
+  Status emit_update(Op* op, std::optional<ValueId> copy = {});
   // Kernels whose operands are whole buffers, in order.
   Status emit_whole(Op* op, decltype(Kernel::body) body, std::string name);
   Status emit_library(Op* op, const LibraryOperation& library);

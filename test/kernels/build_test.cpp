@@ -220,5 +220,19 @@ TEST(BuildKernels, StacksThatALoopWritesWholeBeginUnwritten) {
   EXPECT_EQ(count_kernels(read->graph, "unwritten"), 0) << to_string(read->graph);
 }
 
+TEST(BuildKernels, UpdatesAtPlacesThatTheArrayItselfTells) {
+  auto program = small_program(R"(
+    func.func public @main(%i: tensor<i64>, %u: tensor<1xf16>) -> tensor<4xf16> {
+      %a = stablehlo.bitcast_convert %i : (tensor<i64>) -> tensor<4xf16>
+      %0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<4xf16>, tensor<1xf16>, tensor<i64>) -> tensor<4xf16>
+      return %0 : tensor<4xf16>
+    })");
+  ASSERT_EQ(program->graph.kernels.size(), 2u) << to_string(program->graph);
+  const Kernel& update = program->graph.kernels[1];
+  ASSERT_EQ(update.in_place.size(), 1u);
+  EXPECT_EQ(update.inputs[static_cast<size_t>(update.in_place[0].input)],
+            program->graph.kernels[0].outputs[0]);
+}
+
 }  // namespace
 }  // namespace ullage
