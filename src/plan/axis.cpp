@@ -177,10 +177,14 @@ int64_t axis_extent(const Kernel& kernel, const KernelGraph& graph, PieceAxis ax
 
 OperandUse input_use(const Kernel& kernel, const KernelGraph& graph, PieceAxis axis, size_t input) {
   std::optional<OperandUse> use;
-  int64_t elements = elements_of(graph, kernel.inputs[input]);
+  const Type& type = graph.values[static_cast<size_t>(kernel.inputs[input])].type;
+  int64_t elements = type.num_elements();
   for (const Part& part : parts(kernel, axis))
     for (const ExprNode& node : part.expr->nodes) {
       if (node.kind != ExprNode::Kind::load || node.input != static_cast<int32_t>(input)) continue;
+      // Read as elements of another size, the value has other coordinates than its producer's.
+      if (storage_bytes(node.dtype) != storage_bytes(type.dtype))
+        return {OperandUse::Kind::mixed, {}};
       OperandUse one = classify(*part.expr, node.access, part.extents, part.dim, elements);
       if (use && *use != one) return {OperandUse::Kind::mixed, {}};
       use = one;

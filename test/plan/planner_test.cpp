@@ -139,6 +139,21 @@ TEST(Planner, BuffersOfCarriedValuesHoldOthersMeanwhile) {
   EXPECT_LT(p.free.temp_bytes, kState + 1024) << "and the counter";
 }
 
+// The bytes of a float are read along the second dimension, whose stride in bytes is that of the
+// first in floats.
+constexpr const char* kBytesOfFloats = R"(
+func.func public @main(%x: tensor<4x4x64x64xf32>) -> tensor<4x4x64x64x4xi8> {
+  %0 = stablehlo.exponential %x : tensor<4x4x64x64xf32>
+  %1 = stablehlo.bitcast_convert %0 : (tensor<4x4x64x64xf32>) -> tensor<4x4x64x64x4xi8>
+  %2 = stablehlo.transpose %1, dims = [0, 1, 3, 2, 4] : (tensor<4x4x64x64x4xi8>) -> tensor<4x4x64x64x4xi8>
+  return %2 : tensor<4x4x64x64x4xi8>
+})";
+
+TEST(Planner, ElementsOfAnotherSizeAreNotCutAlike) {
+  Planned p = planned(kBytesOfFloats);
+  EXPECT_GE(p.tight.temp_bytes, 4 * 4 * 64 * 64 * 4) << "the floats exist whole";
+}
+
 TEST(Planner, CutsInsideLoops) {
   Planned p = planned(kDequantisingLoop);
   EXPECT_GE(p.free.temp_bytes, 1 << 20) << "the weights are read twice, so they are stored";
