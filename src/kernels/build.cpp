@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "kernels/captures.h"
+#include "kernels/dense_loops.h"
 #include "kernels/graph_builder.h"
 #include "ops/combiner.h"
 #include "ops/loop_facts.h"
@@ -154,97 +155,21 @@ Status GraphBuilder::emit_constant(Op* op) {
   return Ok{};
 }
 
-IndexVector GraphBuilder::dense_index(const ExprBuilder& builder, const std::vector<int64_t>& shape,
-                                      size_t& next) {
-  IndexVector index;
-  for (int64_t extent : shape)
-    index.push_back(extent == 1 ? builder.constant_index(0) : builder.loop_index(next++));
-  return index;
-}
-
-std::vector<int64_t> GraphBuilder::long_dims(const std::vector<int64_t>& shape) {
-  std::vector<int64_t> out;
-  for (int64_t extent : shape)
-    if (extent != 1) out.push_back(extent);
-  return out;
-}
-
-namespace {
-
-// The loops that go over the elements of an array: for each of its dimensions as many as the
-// factors of its extent, outermost first.
-class LoopFactors {
- public:
-  explicit LoopFactors(const std::vector<int64_t>& shape) {
-    for (int64_t extent : shape) {
-      factors_.emplace_back();
-      if (extent != 1) factors_.back().push_back(extent);
-    }
-  }
-
-  std::vector<int64_t> extents() const {
-    std::vector<int64_t> out;
-    for (const std::vector<int64_t>& dim : factors_) out.insert(out.end(), dim.begin(), dim.end());
-    return out;
-  }
-
-  IndexVector index(const ExprBuilder& builder) const {
-    IndexVector out;
-    size_t loop = 0;
-    for (const std::vector<int64_t>& dim : factors_) {
-      Index index = builder.constant_index(0);
-      for (int64_t factor : dim)
-        index = builder.add(builder.scaled(index, factor), builder.loop_index(loop++));
-      out.push_back(std::move(index));
-    }
-    return out;
-  }
-
-  // Makes two loops of those that the expression divides, but for the innermost, whose elements lie
-  // side by side. False if there is none.
-  bool split(const std::vector<ExprBuilder::Division>& divisions) {
-    bool any = false;
-    for (size_t d = 0, loop = 0; d < factors_.size(); ++d) {
-      std::vector<int64_t> dim;
-      for (int64_t factor : factors_[d]) {
-        int64_t step = 1;
-        for (const ExprBuilder::Division& division : divisions)
-          if (division.dimension == loop && factor % division.step == 0) step = division.step;
-        ++loop;
-        if (step > 1 && loop < extents().size()) {
-          dim.push_back(factor / step);
-          dim.push_back(step);
-          any = true;
-        } else {
-          dim.push_back(factor);
-        }
-      }
-      factors_[d] = std::move(dim);
-    }
-    return any;
-  }
-
- private:
-  std::vector<std::vector<int64_t>> factors_;
-};
-
 constexpr int kSplits = 3;  // of loops, one after another: padding within padding
-
-}  // namespace
 
 Status GraphBuilder::emit_loop(Op* op, Value* value) {
   Draft draft;
   LoopKernel loop;
-  LoopFactors factors(value->type.shape);
+  DenseLoops loops(value->type.shape);
   for (int splits = 0;; ++splits) {
     draft = {};
     loop = {};
-    loop.extents = factors.extents();
+    loop.extents = loops.extents();
     ExprBuilder builder(loop.expr, context(draft, value), loop.extents.size(), loop.extents);
-    IndexVector index = factors.index(builder);
+    IndexVector index = loops.index(builder);
     std::vector<int32_t> nodes = builder.evaluate_parts(value, index);
     if (nodes.empty()) return unsupported(builder.failure());
-    if (splits < kSplits && factors.split(builder.divisions())) continue;
+    if (splits < kSplits && loops.split(builder.divisions())) continue;
     add_output(loop.outputs, value->type.dtype, 0, nodes,
                builder.address(value->type.shape, index));
     break;
@@ -311,11 +236,11 @@ Status GraphBuilder::emit_update(Op* op, std::optional<ValueId> copy) {
   ValueId into = copy ? *copy : *lookup(operand);
   int32_t target = input_number(draft, into);
   LoopKernel loop;
-  loop.extents = long_dims(update->type.shape);
+  DenseLoops loops(update->type.shape);
+  loop.extents = loops.extents();
   loop.roles.assign(loop.extents.size(), LoopRole::parallel);
   ExprBuilder builder(loop.expr, context(draft, nullptr), loop.extents.size());
-  size_t next = 0;
-  IndexVector index = dense_index(builder, update->type.shape, next);
+  IndexVector index = loops.index(builder);
   std::vector<int32_t> nodes = builder.evaluate_parts(update, index);
   if (nodes.empty()) return unsupported(builder.failure());
   IndexVector out = index;
@@ -363,11 +288,11 @@ ValueId GraphBuilder::copy_of(ValueId from, Op* op) {
   value.producer = static_cast<KernelId>(graph_.kernels.size());
   value.consumers.clear();
   LoopKernel loop;
-  loop.extents = {value.type.num_elements()};
+  loop.extents = {value.type.num_elements() * parts(value.type.dtype)};
   loop.roles = {LoopRole::parallel};
   ExprNode load;
   load.kind = ExprNode::Kind::load;
-  load.dtype = value.type.dtype;
+  load.dtype = real_part(value.type.dtype);
   load.input = 0;
   load.access.affine.coefficients = {1};
   loop.outputs.push_back({loop.expr.add(load), load.access});

@@ -1,6 +1,7 @@
 // Products: lhs * rhs with what is fused before and behind, as matrix products or plain reductions.
 #include <algorithm>
 
+#include "kernels/dense_loops.h"
 #include "kernels/graph_builder.h"
 
 namespace ullage {
@@ -134,7 +135,8 @@ Status GraphBuilder::emit_dot_as_reduction(Op* op, Value* result) {
   Draft draft;
   LoopKernel loop;
   const std::vector<int64_t>& out_shape = result->type.shape;
-  loop.extents = long_dims(out_shape);
+  DenseLoops loops(out_shape);
+  loop.extents = loops.extents();
   loop.roles.assign(loop.extents.size(), LoopRole::parallel);
   for (int64_t d : attributes.lhs_contracting)
     if (lhs->type.shape[static_cast<size_t>(d)] != 1) {
@@ -142,8 +144,8 @@ Status GraphBuilder::emit_dot_as_reduction(Op* op, Value* result) {
       loop.roles.push_back(LoopRole::reduced);
     }
   ExprBuilder builder(loop.expr, context(draft, result), loop.extents.size());
-  size_t next = 0;
-  IndexVector out = dense_index(builder, out_shape, next);
+  IndexVector out = loops.index(builder);
+  size_t next = loops.extents().size();
   IndexVector left(lhs->type.shape.size(), builder.constant_index(0)),
       right(rhs->type.shape.size(), builder.constant_index(0));
   size_t at = 0;

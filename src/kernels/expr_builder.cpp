@@ -452,12 +452,10 @@ std::optional<Index> ExprBuilder::divided_by_extent(const Index& index, int64_t 
   int64_t at = 0;
   while (at < extents_[*odd] && (index.affine.constant + c[*odd] * at) % step != 0) ++at;
   inside = both(inside, range_node(loop_index(*odd), at, std::min(at + 1, extents_[*odd])));
-  Index quotient = index;
-  quotient.affine.constant = (index.affine.constant + c[*odd] * at) / step;
-  for (int64_t& coefficient : quotient.affine.coefficients) coefficient /= step;
-  quotient.affine.coefficients[*odd] = 0;
-  for (Access::Dynamic& term : quotient.dynamic) term.stride /= step;
-  return quotient;
+  Index there = index;
+  there.affine.constant += c[*odd] * at;
+  there.affine.coefficients[*odd] = 0;
+  return divided(there, step, inside);
 }
 
 std::optional<int32_t> ExprBuilder::eval_pad(Op* op, const IndexVector& index, int32_t guard,

@@ -81,11 +81,6 @@ class GraphBuilder {
   // epilogue.
   Status emit_dot_as_reduction(Op* op, Value* result);
 
-  // Loop dimensions of a dense array: those of its shape that have more than one element.
-  static IndexVector dense_index(const ExprBuilder& builder, const std::vector<int64_t>& shape,
-                                 size_t& next);
-  static std::vector<int64_t> long_dims(const std::vector<int64_t>& shape);
-
   const Module& module_;
   const Region& region_;
   const Target& target_;

@@ -153,7 +153,7 @@ class Simulator {
   }
 
   void release(int32_t x, int32_t at) {
-    size_t s = static_cast<size_t>(out_.slot_of[static_cast<size_t>(x)]);
+    size_t s = static_cast<size_t>(slot_of(x));
     Slot& slot = out_.slots[s];
     if (--users_[s] > 0) return;
     if (resident(slot)) {
@@ -203,8 +203,8 @@ class Simulator {
   // reader; or it is the first of several pieces, each of which touches its own slice, and so does
   // every other reader from here on, which comes before the writer in each piece.
   bool replaceable(int32_t x, int32_t input, const Entry& entry, int32_t e) const {
-    const Slot& slot = out_.slots[static_cast<size_t>(out_.slot_of[static_cast<size_t>(x)])];
-    int32_t users = users_[static_cast<size_t>(out_.slot_of[static_cast<size_t>(x)])];
+    const Slot& slot = out_.slots[static_cast<size_t>(slot_of(x))];
+    int32_t users = users_[static_cast<size_t>(slot_of(x))];
     if (slot.pinned || taken(x)) return false;
     if (out_.last_use[static_cast<size_t>(x)] == e && users == 1) return true;
     if (entry.region < 0 || !entry.axis.parallel() || entry.lower != 0 || !sliced(entry, input))
@@ -212,8 +212,7 @@ class Simulator {
     // All that lives in the slot must be this value under the names that barriers gave it.
     int32_t last = e, names = 0;
     for (size_t other = 0; other < same_as_.size(); ++other) {
-      if (out_.slot_of[other] != out_.slot_of[static_cast<size_t>(x)] || out_.last_use[other] < e)
-        continue;
+      if (out_.slot_of[other] != slot_of(x) || out_.last_use[other] < e) continue;
       if (same_as_[other] != same_as_[static_cast<size_t>(x)]) return false;
       last = std::max(last, out_.last_use[other]);
       ++names;
@@ -309,7 +308,7 @@ class Simulator {
     taken_.clear();
     for (size_t o = 0; o < outputs.size(); ++o) {
       int32_t y = outputs[o];
-      if (out_.slot_of[static_cast<size_t>(y)] >= 0) continue;  // a later piece of it
+      if (slot_of(y) >= 0) continue;  // a later piece of it
       if (barrier) {
         share(y, out_.slot_of[static_cast<size_t>(inputs[o])]);
         continue;

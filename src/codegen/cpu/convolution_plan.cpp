@@ -212,7 +212,6 @@ ConvolutionPlan plan_convolution(const Op& op, int threads) {
       {-1, images, at(lhs_strides, dims.input_batch), at(out_strides, dims.output_batch)});
   plan.k.push_back({-1, kernel_in, at(lhs_strides, dims.input_feature),
                     at(rhs_strides, dims.kernel_input_feature)});
-  plan.kernel_elements = rhs.num_elements();
   plan.groups = a.feature_group_count * a.batch_group_count;
   plan.n = at(rhs.shape, dims.kernel_output_feature) / plan.groups;
   plan.kernel_n = at(rhs_strides, dims.kernel_output_feature);

@@ -49,7 +49,6 @@ struct ConvolutionPlan {
   int64_t image_input = 0, image_output = 0;
   bool kernel_computed = false;  // the kernel is no plain matrix
   bool output_computed = false;  // neither is the output, or it has to be rounded
-  int64_t kernel_elements = 0;
   int64_t scratch_bytes = 0;
 
   // Of a dilated input each output position meets, along a dimension, only every so many elements

@@ -440,9 +440,10 @@ class CompiledConvolution : public CompiledKernel {
   bool finite_kernel(const std::byte* kernel, ThreadPool& pool) const {
     return with_format(plan_.rhs, [&]<typename Format>(Format) {
       const auto* values = reinterpret_cast<const typename Format::Stored*>(kernel);
+      const int64_t elements = plan_.groups * plan_.k_size * plan_.n;
       std::atomic<bool> finite = true;
-      pool.parallel_for((plan_.kernel_elements + kTask - 1) / kTask, [&](int64_t task, int) {
-        const int64_t end = std::min(plan_.kernel_elements, (task + 1) * kTask);
+      pool.parallel_for((elements + kTask - 1) / kTask, [&](int64_t task, int) {
+        const int64_t end = std::min(elements, (task + 1) * kTask);
         bool all = true;
         for (int64_t i = task * kTask; i < end; ++i) all &= std::isfinite(Format::load(values[i]));
         if (!all) finite = false;

@@ -48,7 +48,7 @@ bool write_file(const std::string& path, const std::string& bytes) {
   return static_cast<bool>(out.flush());
 }
 
-// The functions of one level by key; those that need nothing from elsewhere.
+// The functions of one level by key.
 Result<std::map<std::string, JitUnit>> units_of(std::span<const KernelGraph* const> graphs,
                                                 const Level& level) {
   Host host = any_host(level.level);
@@ -57,22 +57,22 @@ Result<std::map<std::string, JitUnit>> units_of(std::span<const KernelGraph* con
     for (const Kernel& kernel : graph->kernels) {
       Result<KernelRecipe> recipe = kernel_recipe(kernel, *graph, host);
       if (!recipe) return recipe.diagnostics();
-      for (KernelRecipe::Code& code : recipe->functions) {
-        if (units.contains(code.key)) continue;
-        JitUnit unit{fmt::format("ullage_precompiled_{}_{}", level.name, units.size()),
-                     std::move(code.emit), code.weight};
-        Result<std::string> object = compile_object({&unit}, host);
-        if (!object) return object.diagnostics();
-        Result<std::vector<std::string>> needed = undefined_symbols(*object);
-        if (!needed) return needed.diagnostics();
-        // Functions of the C library are found by their names when the binary is linked.
-        bool linkable = std::none_of(needed->begin(), needed->end(), [](const std::string& name) {
-          return name.starts_with("ullage_") || !runtime_symbol(name);
-        });
-        if (linkable) units.emplace(std::move(code.key), std::move(unit));
-      }
+      for (KernelRecipe::Code& code : recipe->functions)
+        units.try_emplace(std::move(code.key),
+                          JitUnit{fmt::format("ullage_precompiled_{}_{}", level.name, units.size()),
+                                  std::move(code.emit), code.weight});
     }
   return units;
+}
+
+// Functions of the C library are found by their names when the binary is linked; others are not.
+Status check_linkable(const std::string& object) {
+  Result<std::vector<std::string>> needed = undefined_symbols(object);
+  if (!needed) return needed.diagnostics();
+  for (const std::string& name : *needed)
+    if (name.starts_with("ullage_") || !runtime_symbol(name))
+      return error("precompiled code calls " + name + ", which is not in the C library");
+  return Ok{};
 }
 
 }  // namespace
@@ -100,6 +100,7 @@ Status write_precompiled(std::span<const KernelGraph* const> graphs, const std::
         level.name, rows);
     Result<std::string> object = compile_object(all, any_host(level.level));
     if (!object) return object.diagnostics();
+    if (Status linkable = check_linkable(*object); !linkable) return linkable;
     std::string path = fmt::format("{}/{}.o", folder, level.name);
     if (!write_file(path, *object)) return error("cannot write " + path);
   }

@@ -24,8 +24,8 @@ void* precompiled_function(IsaLevel level, std::string_view key);
 
 // Makes the table, when Ullage is built: compiles the kernels of the graphs, which have no loops
 // and conditionals, for each level, and writes an object file per level and table.cpp into a
-// folder. Code that calls functions of Ullage is left out. Fails for what cannot be compiled
-// or written.
+// folder. Fails for what cannot be compiled or written, and for code that calls functions other
+// than the C library's.
 Status write_precompiled(std::span<const KernelGraph* const> graphs, const std::string& folder);
 
 }  // namespace ullage
