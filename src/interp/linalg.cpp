@@ -78,7 +78,9 @@ Result<Tensors> evaluate_einsum(Evaluation& e) {
     else
       inputs.back() += letter;
   }
-  std::string output = config.substr(arrow + 2), letters = output;
+  std::string output = config.substr(arrow + 2), letters;
+  for (char letter : output)
+    if (letters.find(letter) == std::string::npos) letters += letter;
   std::array<int64_t, 256> extents{};
   for (size_t i = 0; i < inputs.size(); ++i)
     for (size_t d = 0; d < inputs[i].size(); ++d) {

@@ -50,7 +50,13 @@ long double digamma(long double x) {
   return sum + std::log(x) - 0.5L / x - series;  // 5.11.2
 }
 
+// For odd s the terms of -1/2 and 1/2, of -3/2 and 3/2, ... add up to nothing.
+static long double after_pairs(bool odd, long double q) {
+  return odd && q < 0 && q - std::floor(q) == 0.5L ? 1 - q : q;
+}
+
 long double hurwitz_zeta(long double s, long double q) {
+  q = after_pairs(std::fmod(s, 2.0L) == 1, q);
   if (std::isnan(s) || std::isnan(q) || s < 1) return kNaN;
   if (s == 1) return kInfinity;
   if (q <= 0) {
@@ -93,10 +99,23 @@ long double hurwitz_zeta(long double s, long double q) {
 
 long double polygamma(long double n, long double x) {
   if (n == 0) return digamma(x);
-  if (n < 0 || n != std::floor(n)) return kNaN;
+  if (n < 0 || n != std::floor(n) || std::isinf(n)) return kNaN;
   long double sign =
       std::fmod(n, 2.0L) == 0 ? -1 : 1;  // 5.15.2 with psi(n)(x) = (-1)^(n+1) n! zeta(n+1, x)
-  return sign * std::tgamma(n + 1) * hurwitz_zeta(n + 1, x);
+  x = after_pairs(sign < 0, x);
+  if (x == kInfinity) return sign * 0.0L;
+  bool pole = x <= 0 && x == std::floor(x);
+  if (n < 700 || pole || std::isnan(x)) return sign * std::tgamma(n + 1) * hurwitz_zeta(n + 1, x);
+  // n! and the powers leave the range of a long double, their product does not. The terms fall so
+  // fast that few are seen beside the one nearest to zero.
+  long double above = x > 0 ? x : x - std::floor(x), below = x > 0 ? kInfinity : std::ceil(x) - x;
+  long double nearest = std::min(above, below), sum = 0;
+  long double exponent = std::lgamma(n + 1) - (n + 1) * std::log(nearest);
+  if (exponent < -800) return sign * 0.0L;  // below every format's least number
+  for (int k = 0; k < 1000; ++k) sum += std::pow((above + k) / nearest, -(n + 1));
+  for (int k = 0; k < 10 && x + k < 0; ++k)  // (-1)^(n+1) is the sign again
+    sum += sign * std::pow((below + k) / nearest, -(n + 1));
+  return sign * std::exp(exponent) * sum;
 }
 
 long double erf_inv(long double x) {

@@ -43,9 +43,53 @@ void sum_unnamed(OpMaker& maker, Lettered& operand, const std::string& named) {
   operand.letters = kept;
 }
 
-bool repeats_letter(std::string letters) {
-  std::sort(letters.begin(), letters.end());
-  return std::adjacent_find(letters.begin(), letters.end()) != letters.end();
+// Dimensions that share a letter become one, their diagonal: every (n + 1)-th element of n * n.
+void take_diagonals(OpMaker& maker, Lettered& operand) {
+  std::string& letters = operand.letters;
+  for (size_t first = 0; first < letters.size(); ++first) {
+    for (size_t second; (second = letters.find(letters[first], first + 1)) != std::string::npos;) {
+      const Type& type = operand.value->type;
+      Dims order;
+      std::vector<int64_t> shape;
+      for (size_t d = 0; d < letters.size(); ++d) {
+        if (d == first || d == second) continue;
+        order.push_back(static_cast<int64_t>(d));
+        shape.push_back(type.shape[d]);
+      }
+      order.push_back(static_cast<int64_t>(first));
+      order.push_back(static_cast<int64_t>(second));
+      int64_t n = type.shape[first];
+      shape.push_back(n * n);
+      Value* flat = maker.reshape(maker.transpose(operand.value, order), shape);
+      SliceAttributes diagonal{Dims(shape.size(), 0), Dims(shape.begin(), shape.end()),
+                               Dims(shape.size(), 1)};
+      diagonal.strides.back() = n + 1;
+      shape.back() = n;
+      operand.value = maker.make(OpKind::slice, {flat}, Type::tensor(type.dtype, shape), diagonal);
+      letters = letters.substr(0, first) + letters.substr(first + 1, second - first - 1) +
+                letters.substr(second + 1) + letters[first];
+      first = 0;
+    }
+  }
+}
+
+// Values along one dimension that several have in common: zeros but where their places agree.
+Value* put_on_diagonals(OpMaker& maker, Lettered operand, const std::string& letters,
+                        const Type& type) {
+  Dims dims;
+  for (char letter : operand.letters) dims.push_back(static_cast<int64_t>(letters.find(letter)));
+  Value* value = maker.broadcast(operand.value, type.shape, dims);
+  Type places = Type::tensor(DType::i64, type.shape);
+  auto place = [&](size_t d) {
+    return maker.make(OpKind::iota, {}, places, DimAttributes{static_cast<int64_t>(d)});
+  };
+  for (size_t d = 0; d < letters.size(); ++d) {
+    size_t first = letters.find(letters[d]);
+    if (first == d) continue;
+    Value* agree = maker.compare(CompareDirection::eq, place(first), place(d));
+    value = maker.make(OpKind::select, {agree, value, maker.splat(value->type, 0)}, value->type);
+  }
+  return value;
 }
 
 }  // namespace
@@ -58,12 +102,10 @@ bool expand_einsum(const Module&, OpMaker& maker, Op* op) {
   size_t comma = inputs.find(',');
   Lettered lhs{op->operand(0), inputs.substr(0, comma)};
   const Type& type = op->result()->type;
-  if (config.find('.') != std::string::npos || repeats_letter(lhs.letters) ||
-      repeats_letter(output))
-    return false;
+  take_diagonals(maker, lhs);
   if (comma != std::string::npos) {
     Lettered rhs{op->operand(1), inputs.substr(comma + 1)};
-    if (repeats_letter(rhs.letters)) return false;
+    take_diagonals(maker, rhs);
     sum_unnamed(maker, lhs, rhs.letters + output);
     sum_unnamed(maker, rhs, lhs.letters + output);
     DotAttributes dot;
@@ -88,9 +130,14 @@ bool expand_einsum(const Module&, OpMaker& maker, Op* op) {
   } else {
     sum_unnamed(maker, lhs, output);
   }
+  std::string distinct;
+  for (char letter : output)
+    if (distinct.find(letter) == std::string::npos) distinct += letter;
   Dims permutation;
-  for (char letter : output) permutation.push_back(lhs.dim(letter));
-  maker.replace_with({maker.convert(maker.transpose(lhs.value, permutation), type.dtype)});
+  for (char letter : distinct) permutation.push_back(lhs.dim(letter));
+  lhs = {maker.transpose(lhs.value, permutation), distinct};
+  if (distinct != output) lhs.value = put_on_diagonals(maker, lhs, output, type);
+  maker.replace_with({maker.convert(lhs.value, type.dtype)});
   return true;
 }
 

@@ -17,6 +17,22 @@ void remove_shardings(NamedAttributes& attributes) {
                 [](const NamedAttribute& attribute) { return attribute.name.starts_with("sdy."); });
 }
 
+// A name and the user's line, without the calls that led there: the same program has the same text
+// wherever it is compiled.
+Location without_callers(LocationTable& locations, Location location) {
+  LocationData name{.kind = LocationData::Kind::name, .text = locations.label(location)};
+  if (SourceRange at = locations.source(location); at.known()) {
+    name.children.push_back(locations.add({.kind = LocationData::Kind::file,
+                                           .text = at.file,
+                                           .line = at.line,
+                                           .column = at.column,
+                                           .end_line = at.end_line,
+                                           .end_column = at.end_column}));
+    if (name.text.empty()) return name.children[0];
+  }
+  return name.text.empty() ? Location{} : locations.add(std::move(name));
+}
+
 }  // namespace
 
 Result<std::string> optimized_text(const std::string& artifact, const CompileSettings& settings) {
@@ -34,7 +50,10 @@ Result<std::string> optimized_text(const std::string& artifact, const CompileSet
   for (const auto& function : module.functions) {
     for (ArgumentInfo& info : function->argument_info) remove_shardings(info.extra);
     for (NamedAttributes& extra : function->result_extra) remove_shardings(extra);
-    walk(function->body(), [](Op* op) { remove_shardings(op->extra); });
+    walk(function->body(), [&](Op* op) {
+      remove_shardings(op->extra);
+      op->location = without_callers(module.locations, op->location);
+    });
   }
   return write_text(module, {.locations = true});
 }

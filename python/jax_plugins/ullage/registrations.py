@@ -122,10 +122,14 @@ def _compilation_cache():
 
 
 def _custom_calls(plugin):
-    """Targets that users register with jax.ffi for this platform, now or earlier."""
-    from jaxlib import xla_client
+    """Targets that users register with jax.ffi for this platform, now or earlier, and those of jaxlib's own handlers for CPUs
+    that are not LAPACK's, which Ullage calls itself."""
+    from jaxlib import lapack, xla_client
 
     def add(name, capsule, platform, api_version=1, traits=0):
         plugin.register_target(name, capsule, api_version)
 
     xla_client.register_custom_call_handler(_PLATFORM, add)
+    for name, capsule, api_version in lapack.registrations()["cpu"]:
+        if api_version == 1 and not name.startswith("lapack_"):
+            add(name, capsule, _PLATFORM, api_version)

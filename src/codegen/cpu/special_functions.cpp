@@ -80,11 +80,15 @@ double bessel_i1e(double x) {
   return std::copysign(sum / std::sqrt(2 * M_PI * a), x);
 }
 
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The sum over k >= 0 of ((q + k) / unit)^-s for s > 1 and a q at which no term is infinite, by
 // Euler-Maclaurin summation (DLMF 25.11.5): terms up to q + 12, the integral of the rest, and
 // corrections by Bernoulli numbers divided by factorials.
-double zeta(double s, double q) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+double sum_of_powers(double s, double q, double unit) {
   constexpr double kCoefficients[] = {1.0 / 12,
                                       -1.0 / 720,
                                       1.0 / 30240,
@@ -94,29 +98,22 @@ double zeta(double s, double q) {
                                       1.0 / 74724249600,
                                       -3617.0 / 10670622842880000,
                                       43867.0 / 5109094217170944000};
-  if (!(s >= 1) || std::isnan(q)) return kNan;
-  if (s == 1) return kInfinity;
-  if (q <= 0) {
-    if (q == std::floor(q)) return kInfinity;
-    if (s != std::floor(s)) return kNan;  // the terms would be complex
-  }
-  if (std::isinf(q)) return 0;
-  if (std::isinf(s)) return q > 1 ? 0 : q == 1 ? 1 : kInfinity;  // what the terms tend to
   double sum = 0;
   if (q < -64) {
     // The terms at negative numbers, mirrored, are those between two positive ones.
     double rest = q - std::floor(q);
-    double mirrored = zeta(s, 1 - rest) - zeta(s, 1 - q);
-    return (std::fmod(s, 2) == 0 ? mirrored : -mirrored) + zeta(s, rest);
+    double mirrored = sum_of_powers(s, 1 - rest, unit) - sum_of_powers(s, 1 - q, unit);
+    return (std::fmod(s, 2) == 0 ? mirrored : -mirrored) + sum_of_powers(s, rest, unit);
   }
-  for (; q < 0; q += 1) sum += std::pow(q, -s);
+  for (; q < 0; q += 1) sum += std::pow(q / unit, -s);
   for (int k = 0; k < 12; ++k, q += 1) {
-    double term = std::pow(q, -s);
+    double term = std::pow(q / unit, -s);
     sum += term;
     if (std::fabs(term) <= std::fabs(sum) * 1e-18) return sum;
   }
-  double power = std::pow(q, -s);
-  sum += std::pow(q, 1 - s) / (s - 1) + power / 2;  // the first may be there without the second
+  double power = std::pow(q / unit, -s);
+  // The integral may be there where the power is not.
+  sum += unit * std::pow(q / unit, 1 - s) / (s - 1) + power / 2;
   double factor = s * power / q;
   double order = s;
   for (double coefficient : kCoefficients) {
@@ -129,12 +126,49 @@ double zeta(double s, double q) {
   return sum;
 }
 
+// Terms at opposite numbers cancel where s is odd: where the sum over those of 1 - q begins.
+double past_opposites(bool odd, double q) {
+  bool halves = q < 0 && q - std::floor(q) == 0.5;
+  return odd && halves ? 1 - q : q;
+}
+
+}  // namespace
+
+// DLMF 25.11.1.
+double zeta(double s, double q) {
+  q = past_opposites(std::fmod(s, 2) == 1, q);
+  if (!(s >= 1) || std::isnan(q)) return kNan;
+  if (s == 1) return kInfinity;
+  if (q <= 0) {
+    if (q == std::floor(q)) return kInfinity;
+    if (s != std::floor(s)) return kNan;  // the terms would be complex
+  }
+  if (std::isinf(q)) return 0;
+  if (std::isinf(s)) return q > 1 ? 0 : q == 1 ? 1 : kInfinity;  // what the terms tend to
+  return sum_of_powers(s, q, 1);
+}
+
 // DLMF 5.15.1: (-1)^(n+1) n! zeta(n + 1, x).
 double polygamma(double n, double x) {
   if (n == 0) return digamma(x);
-  if (!(n > 0) || n != std::floor(n)) return std::numeric_limits<double>::quiet_NaN();
+  if (!(n > 0) || std::isinf(n) || n != std::floor(n)) return kNan;
   double sign = std::fmod(n, 2) == 0 ? -1 : 1;
-  return sign * std::tgamma(n + 1) * zeta(n + 1, x);
+  x = past_opposites(sign < 0, x);
+  if (std::isnan(x)) return x;
+  if (std::isinf(x) && x > 0) return sign * 0;
+  if (x <= 0 && x == std::floor(x)) return sign * kInfinity;
+  double powers = zeta(n + 1, x), factorial = std::tgamma(n + 1);
+  if (std::isfinite(factorial) && std::isfinite(powers) && std::fabs(powers) > 1e-280)
+    return sign * factorial * powers;
+  // One of the factors lies outside of what a double holds: the largest term is put apart.
+  double above = x - std::floor(x), below = std::ceil(x) - x;
+  double largest = x > 0 ? x : std::min(above, below);
+  int unread = 0;
+  long double scale = std::exp(lgammal_r(n + 1.0L, &unread) -
+                               (n + 1.0L) * std::log(static_cast<long double>(largest)));
+  if (x < 0 && below < above && sign < 0) sign = 1;  // an odd power of a negative number
+  if (scale == 0 || std::isinf(scale)) return sign * static_cast<double>(scale);
+  return sign * static_cast<double>(scale * std::fabs(sum_of_powers(n + 1, x, largest)));
 }
 
 }  // namespace ullage::cpu

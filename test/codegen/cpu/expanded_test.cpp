@@ -148,6 +148,22 @@ func.func @main(%x: tensor<5x6x3xf32>, %y: tensor<6x7x5x2xf32>) -> (tensor<7x5x3
           1e-4);
 }
 
+TEST(Expanded, EinsumsWithRepeatedLetters) {
+  compare(R"(
+func.func @main(%x: tensor<5x6x5xf32>, %y: tensor<3x6x3x3xf32>, %e: tensor<0x0xf32>) -> (tensor<f32>, tensor<6x5xf32>, tensor<5x6x5x6xf32>, tensor<3x5xf32>, tensor<0xf32>) {
+  %a = "stablehlo.unary_einsum"(%x) {einsum_config = "iji->"} : (tensor<5x6x5xf32>) -> tensor<f32>
+  %b = "stablehlo.unary_einsum"(%x) {einsum_config = "iji->ji"} : (tensor<5x6x5xf32>) -> tensor<6x5xf32>
+  %c = "stablehlo.unary_einsum"(%x) {einsum_config = "aba->abab"} : (tensor<5x6x5xf32>) -> tensor<5x6x5x6xf32>
+  %d = "stablehlo.einsum"(%x, %y) {einsum_config = "aba,cbcc->ca"} : (tensor<5x6x5xf32>, tensor<3x6x3x3xf32>) -> tensor<3x5xf32>
+  %f = "stablehlo.unary_einsum"(%e) {einsum_config = "ii->i"} : (tensor<0x0xf32>) -> tensor<0xf32>
+  %g = stablehlo.add %f, %f : tensor<0xf32>
+  return %a, %b, %c, %d, %g : tensor<f32>, tensor<6x5xf32>, tensor<5x6x5x6xf32>, tensor<3x5xf32>, tensor<0xf32>
+})",
+          {random_tensor(DType::f32, {5, 6, 5}, 1), random_tensor(DType::f32, {3, 6, 3, 3}, 2),
+           random_tensor(DType::f32, {0, 0}, 3)},
+          1e-4);
+}
+
 TEST(Expanded, BatchNorm) {
   const std::vector<Tensor> vectors = {random_tensor(DType::f32, {3}, 1),
                                        random_tensor(DType::f32, {3}, 2)};
