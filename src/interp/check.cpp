@@ -177,6 +177,7 @@ Result<Tensors> evaluate_custom_call(Evaluation& e) {
        target == "SPMDShardToFullShape" || target == "annotate_device_placement") &&
       e.operands.size() == 1 && e.types.size() == 1 && e.operands[0].type() == e.types[0])
     return Tensors(std::move(e.operands));
+  if (target == "dce_sink" && e.types.empty()) return Tensors{};
   return e.problem("the interpreter does not know the target @" + target);
 }
 

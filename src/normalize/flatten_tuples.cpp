@@ -1,9 +1,9 @@
 // Tuples that the entry function takes or returns become their elements, one argument or result
 // each: what has no buffer of its own can neither be given nor handed over.
+#include "normalize/flatten_tuples.h"
+
 #include <algorithm>
 #include <array>
-
-#include "normalize/flatten_tuples.h"
 
 namespace ullage {
 

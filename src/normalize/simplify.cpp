@@ -40,11 +40,10 @@ bool is_ieee_float(DType dtype) {
 
 namespace {
 
-// Calls that say something about a value and compute nothing: where it should lie, or that it must
-// not look unused.
+// Calls that say where a value should lie, and compute nothing.
 bool is_annotation(const Op& op) {
   const std::string& target = op.as<CustomCallAttributes>().target;
-  return target == "Sharding" || target == "annotate_device_placement" || target == "dce_sink";
+  return target == "Sharding" || target == "annotate_device_placement";
 }
 
 bool is_iota_sequence(const Dims& dims) {

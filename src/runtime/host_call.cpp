@@ -42,6 +42,7 @@ void* host_target(std::string_view name) {
 }
 
 bool has_host_target(std::string_view name) {
+  if (name == kSinkTarget) return true;
   return name == kPythonCallbackTarget ? python_callback() != nullptr
                                        : host_target(name) != nullptr;
 }

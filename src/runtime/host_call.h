@@ -24,6 +24,9 @@ class HostCallError : public std::runtime_error {
 // Calls of this target are Python functions, told apart by the attribute "index".
 inline constexpr std::string_view kPythonCallbackTarget = "ullage_python_callback";
 
+// A call of this target does nothing: what it names must be computed.
+inline constexpr std::string_view kSinkTarget = "dce_sink";
+
 // Calls the Python function `index` with the addresses of operands and results. Not 0: it failed,
 // and `message` has a text of less than `capacity` bytes.
 using PythonCallback = int32_t (*)(uint64_t index, int64_t operand_count, void* const* operands,

@@ -11,9 +11,9 @@ namespace ullage {
 class ThreadPool;
 
 struct KernelCall {
-  // The kernel's inputs, then its outputs. When only a piece [lower, upper) is run, the address of a
-  // buffer that holds just the piece is moved back so that indexing with the full indices lands in
-  // it.
+  // The kernel's inputs, then its outputs. When only a piece [lower, upper) is run, the address of
+  // a buffer that holds just the piece is moved back so that indexing with the full indices lands
+  // in it.
   std::byte* const* buffers = nullptr;
   std::byte* scratch = nullptr;
   // The piece to run: of the kernel's parallel dimension that may be cut, or of the first reduced

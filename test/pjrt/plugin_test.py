@@ -110,6 +110,23 @@ class Memory(unittest.TestCase):
         self.assertGreaterEqual(compiled.cost_analysis()["flops"], 2 * 64 ** 3)
         self.assertIn("dot", compiled.as_text())
 
+    def test_the_text_is_the_same_wherever_it_is_compiled(self):
+        def text(f):
+            return f.lower(np.ones(3, np.float32)).compile().as_text()
+        f = jax.jit(lambda a: a * a + 1)
+        here = text(f)
+        jax.clear_caches()
+        self.assertEqual(here, (lambda: text(f))())
+        self.assertIn("plugin_test.py", here)
+
+    def test_what_is_sunk_is_computed(self):
+        def f(x):
+            jax.lax.dce_sink(x * 3, prevent_mlir_dce=True)
+            return x + 1
+        compiled = jax.jit(f).lower(np.ones(3, np.float32)).compile()
+        self.assertIn("multiply", compiled.as_text())
+        np.testing.assert_array_equal(compiled(np.ones(3, np.float32)), 2)
+
     def test_a_budget_keeps_the_bits(self):
         def f(x, w):
             for _ in range(4):

@@ -365,6 +365,8 @@ Result<KernelRecipe> token_recipe(const Kernel&, const LibraryKernel&) {
 
 Result<KernelRecipe> host_call_recipe(const Kernel& kernel, const LibraryKernel& library) {
   const auto& attributes = library.op->as<CustomCallAttributes>();
+  if (attributes.target == kSinkTarget && library.op->num_results() == 0)
+    return made(std::make_shared<NoWork>());
   std::optional<std::vector<DictionaryValue>> dictionary =
       parse_dictionary(call_dictionary(*library.op));
   if (!dictionary) return error("attributes that a handler cannot take: " + kernel.name);

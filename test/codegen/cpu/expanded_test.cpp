@@ -148,6 +148,23 @@ func.func @main(%x: tensor<5x6x3xf32>, %y: tensor<6x7x5x2xf32>) -> (tensor<7x5x3
           1e-4);
 }
 
+// A call that does nothing with a value keeps it from being dropped.
+TEST(Expanded, SinksAreFed) {
+  const char* text = R"(
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = stablehlo.multiply %x, %x : tensor<4xf32>
+  stablehlo.custom_call @dce_sink(%y) {has_side_effect = true} : (tensor<4xf32>) -> ()
+  %z = stablehlo.add %x, %x : tensor<4xf32>
+  return %z : tensor<4xf32>
+})";
+  compare(text, {random_tensor(DType::f32, {4}, 1)});
+  std::unique_ptr<Module> module = read_program(text);
+  ASSERT_TRUE(module && normalize(*module).ok());
+  auto graph = build_kernels(*module, *module->entry(), cpu_target(1));
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph->kernels.size(), 3u);
+}
+
 TEST(Expanded, EinsumsWithRepeatedLetters) {
   compare(R"(
 func.func @main(%x: tensor<5x6x5xf32>, %y: tensor<3x6x3x3xf32>, %e: tensor<0x0xf32>) -> (tensor<f32>, tensor<6x5xf32>, tensor<5x6x5x6xf32>, tensor<3x5xf32>, tensor<0xf32>) {
