@@ -88,7 +88,8 @@ def run_file(options, stage, name, arguments, as_cpu):
                                timeout=options.limit)
             except subprocess.TimeoutExpired:
                 late = True
-        lines = [line.split(" ", 1) for line in noted.read_text().splitlines()] if noted.exists() else []
+        # Names of tests may have any character but a newline.
+        lines = [line.partition(" ")[::2] for line in noted.read_text().split("\n") if line] if noted.exists() else []
     outcomes = {test: word for word, test in lines if word not in ("STARTED", "FINISHED")}
     failed = [test for test, outcome in outcomes.items() if outcome in ("FAILED", "ERROR")]
     counts = {word.lower(): list(outcomes.values()).count(word) for word in ("PASSED", "FAILED", "ERROR", "SKIPPED")}
