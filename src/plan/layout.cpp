@@ -367,10 +367,11 @@ class Layout {
       plan_.buffers[packed_buffers[i]].offset = plan_.separate_bytes + packed.offsets[i];
     plan_.arena_bytes = plan_.separate_bytes + packed.arena;
     find_peak();
-    // What the program needs beyond its arguments and results: at the worst moment everything
-    // counts once.
-    plan_.temp_bytes = plan_.arena_bytes - plan_.argument_bytes - plan_.constant_bytes -
-                       (plan_.output_bytes - plan_.alias_bytes);
+    // What the program needs beyond its arguments and results. Those need less than their sum where
+    // results lie in arguments given away.
+    plan_.temp_bytes = std::max<int64_t>(
+        0, plan_.arena_bytes - plan_.argument_bytes - plan_.constant_bytes -
+               (plan_.output_bytes - plan_.alias_bytes));
   }
 
   void find_peak() {

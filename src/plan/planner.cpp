@@ -189,6 +189,10 @@ PlanOutcome Planner::plan(const PlanOptions& options) {
   }
   if (!floor_searched_) {
     for (size_t form = 0; form < forms_.size(); ++form) {
+      // Moves that lower the bytes alive may pack worse than none.
+      Plan plan = lay_out_form(base(form), form, options);
+      if (!floor_plan_ || plan.arena_bytes < floor_plan_->arena_bytes)
+        floor_plan_ = std::move(plan);
       steps = options.step_limit;
       fit(options, form, {.bytes = 0, .pieces = kFinest}, steps);
     }
