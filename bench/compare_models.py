@@ -4,7 +4,7 @@
 
 Memory is what the compiler says (arguments, results, temporaries) and, beside it, how much the process grew. Time is the least of
 the steps. "loss" is the largest relative difference of a step's loss, "nudged" the same between XLA:CPU and itself with weights
-that begin one rounding step larger: training a net amplifies roundings, and no two compilers can be closer than that. The Python
+that begin one rounding step off: training a net amplifies roundings, and no two compilers can be closer than that. The Python
 that runs this needs jax==0.10.2, flax, optax.
 """
 import argparse

@@ -105,7 +105,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--nudge", action="store_true", help="begin with weights that are one rounding step larger: how far do the "
+    parser.add_argument("--nudge", action="store_true", help="begin with weights that are one rounding step off: how far do the "
                         "losses of two runs come apart that differ in roundings only?")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -115,7 +115,9 @@ def main():
     y = y.astype(np.int32)
     parameters = jax.jit(net.init, static_argnums=2)(jax.random.key(0), x[:2], False)["params"]
     if options.nudge:
-        parameters = jax.tree.map(lambda weights: weights * np.float32(1 + 2**-23), parameters)
+        signs = np.random.default_rng(1)
+        parameters = jax.tree.map(lambda weights: weights * (1 + signs.choice([-1, 1], weights.shape) * 2.0**-23).astype(np.float32),
+                                  parameters)
     state = train_state.TrainState.create(apply_fn=net.apply, params=parameters, tx=optax.adamw(1e-3))
 
     def step(state, x, y, key):

@@ -445,7 +445,10 @@ bool Analysis::product(const Op& op, std::span<const Bounded> operands, Bounded&
   if (most > limit_of(dtype)) return false;
   const int64_t count = out.value.num_elements();
   std::vector<double> errors(static_cast<size_t>(count));
-  if (exact && most <= std::ldexp(1.0, bits + std::min(least, 900))) {
+  // Below the smallest denormal number products are rounded one by one.
+  const bool representable =
+      std::ldexp(1.0, std::min(least, 0)) >= spacing(wide ? DType::f64 : DType::f32, 0);
+  if (exact && representable && most <= std::ldexp(1.0, bits + std::min(least, 900))) {
     if (!is_narrow(dtype)) return true;
     std::vector<Tensor> numbers = {widened(operands[0].value), widened(operands[1].value)};
     std::optional<Tensor> ideal = evaluate_twin(op, numbers, DType::f64);
