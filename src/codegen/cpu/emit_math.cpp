@@ -220,6 +220,8 @@ Value* sin_or_cos_f32(Emit& e, Value* x, bool cosine) {
   e.b.CreateCondBr(all, after, slow);
   e.b.SetInsertPoint(slow);
   Value* exact = e.b.CreateFPTrunc(e.call_per_lane(cosine ? "cos" : "sin", {wide}), x->getType());
+  // What a lane computes must not depend on which others it shares a vector with.
+  exact = e.b.CreateSelect(regular, value, exact);
   llvm::BasicBlock* slow_end = e.b.GetInsertBlock();
   e.b.CreateBr(after);
   e.b.SetInsertPoint(after);

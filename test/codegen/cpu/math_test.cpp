@@ -116,6 +116,38 @@ TEST_P(Math, SignsAndSpecialValues) {
   }
 }
 
+// The bits of an element do not depend on what others share its vector.
+TEST_P(Math, NeighboursDoNotMatter) {
+  Graph g;
+  constexpr size_t kCount = 4096;
+  std::vector<int64_t> extents = {kCount};
+  for (const Function& f : kFunctions) {
+    ExprBuilder b;
+    int32_t node = b.op(f.op, DType::f32, b.load(DType::f32, 0, identity(extents)));
+    g.add(loop(extents, b.expr, {{node, identity(extents)}}), {DType::f32}, {DType::f32});
+  }
+  g.compile(GetParam());
+  for (size_t k = 0; k < std::size(kFunctions); ++k) {
+    const Function& f = kFunctions[k];
+    std::vector<float> in;
+    for (size_t i = 0; i < kCount; ++i)
+      in.push_back(f.low + (f.high - f.low) * static_cast<float>(i) / kCount);
+    auto results = [&] {
+      Bytes input = bytes_of(in), output(in.size() * 4);
+      g.run(k, {input.data(), output.data()});
+      return values_of<uint32_t>(output);
+    };
+    std::vector<uint32_t> alone = results();
+    const float others[] = {INFINITY, NAN, 1e30f, -1e-40f};
+    for (size_t i = 0; i < kCount; i += 7) in[i] = others[i / 7 % 4];
+    std::vector<uint32_t> beside = results();
+    for (size_t i = 0; i < kCount; ++i) {
+      if (i % 7 == 0) continue;
+      ASSERT_EQ(beside[i], alone[i]) << info(f.op).name << " of " << in[i];
+    }
+  }
+}
+
 TEST_P(Math, Power) {
   std::vector<float> x, y;
   const float special[] = {0.0f,  -0.0f, 1.0f,  -1.0f,  INFINITY,    -INFINITY,   NAN,
