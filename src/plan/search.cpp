@@ -130,9 +130,15 @@ class Search {
       return other.bytes == kind.bytes && other.producer == kind.producer &&
              other.producer_flops == kind.producer_flops;
     };
+    // Kernels of one name may have other dimensions.
+    auto has_axis = [&](int32_t x) {
+      const Entry& producer = schedule.entries[index(profile.first_use[index(x)])];
+      std::vector<PieceAxis> axes = piece_axes(schedule.kernel(producer), *schedule.graph);
+      return std::find(axes.begin(), axes.end(), kind.axis) != axes.end();
+    };
     if (kind.split) {
       for (int32_t x : split_candidates(schedule, profile))
-        if (suits(x))
+        if (suits(x) && has_axis(x))
           consider(cut(schedule, profile, x, kind), profile, budget, best, kind,
                    describe_split(schedule, x, kind));
     } else {
