@@ -369,9 +369,9 @@ class Layout {
     find_peak();
     // What the program needs beyond its arguments and results. Those need less than their sum where
     // results lie in arguments given away.
-    plan_.temp_bytes = std::max<int64_t>(
-        0, plan_.arena_bytes - plan_.argument_bytes - plan_.constant_bytes -
-               (plan_.output_bytes - plan_.alias_bytes));
+    plan_.temp_bytes =
+        std::max<int64_t>(0, plan_.arena_bytes - plan_.argument_bytes - plan_.constant_bytes -
+                                 (plan_.output_bytes - plan_.alias_bytes));
   }
 
   void find_peak() {
