@@ -113,6 +113,8 @@ Result<Types> infer_einsum(const OpView& view) {
   std::erase(config, ' ');
   size_t arrow = config.find("->");
   if (arrow == std::string::npos) return violation(view, 0, "einsum_config has no '->': " + config);
+  if (config.find('.') != std::string::npos)
+    return violation(view, 0, "an ellipsis in einsum_config is not supported: " + config);
   std::vector<std::string> inputs;
   std::string rest = config.substr(0, arrow);
   for (size_t comma; (comma = rest.find(',')) != std::string::npos; rest = rest.substr(comma + 1))
