@@ -46,30 +46,33 @@ void sum_unnamed(OpMaker& maker, Lettered& operand, const std::string& named) {
 // Dimensions that share a letter become one, their diagonal: every (n + 1)-th element of n * n.
 void take_diagonals(OpMaker& maker, Lettered& operand) {
   std::string& letters = operand.letters;
-  for (size_t first = 0; first < letters.size(); ++first) {
-    for (size_t second; (second = letters.find(letters[first], first + 1)) != std::string::npos;) {
-      const Type& type = operand.value->type;
-      Dims order;
-      std::vector<int64_t> shape;
-      for (size_t d = 0; d < letters.size(); ++d) {
-        if (d == first || d == second) continue;
-        order.push_back(static_cast<int64_t>(d));
-        shape.push_back(type.shape[d]);
-      }
-      order.push_back(static_cast<int64_t>(first));
-      order.push_back(static_cast<int64_t>(second));
-      int64_t n = type.shape[first];
-      shape.push_back(n * n);
-      Value* flat = maker.reshape(maker.transpose(operand.value, order), shape);
-      SliceAttributes diagonal{Dims(shape.size(), 0), Dims(shape.begin(), shape.end()),
-                               Dims(shape.size(), 1)};
-      diagonal.strides.back() = n + 1;
-      shape.back() = n;
-      operand.value = maker.make(OpKind::slice, {flat}, Type::tensor(type.dtype, shape), diagonal);
-      letters = letters.substr(0, first) + letters.substr(first + 1, second - first - 1) +
-                letters.substr(second + 1) + letters[first];
-      first = 0;
+  for (size_t first = 0; first < letters.size();) {
+    size_t second = letters.find(letters[first], first + 1);
+    if (second == std::string::npos) {
+      ++first;
+      continue;
     }
+    const Type& type = operand.value->type;
+    Dims order;
+    std::vector<int64_t> shape;
+    for (size_t d = 0; d < letters.size(); ++d) {
+      if (d == first || d == second) continue;
+      order.push_back(static_cast<int64_t>(d));
+      shape.push_back(type.shape[d]);
+    }
+    order.push_back(static_cast<int64_t>(first));
+    order.push_back(static_cast<int64_t>(second));
+    int64_t n = type.shape[first];
+    shape.push_back(n * n);
+    Value* flat = maker.reshape(maker.transpose(operand.value, order), shape);
+    SliceAttributes diagonal{Dims(shape.size(), 0), Dims(shape.begin(), shape.end()),
+                             Dims(shape.size(), 1)};
+    diagonal.strides.back() = n + 1;
+    shape.back() = n;
+    operand.value = maker.make(OpKind::slice, {flat}, Type::tensor(type.dtype, shape), diagonal);
+    letters += letters[first];
+    letters.erase(second, 1);
+    letters.erase(first, 1);
   }
 }
 

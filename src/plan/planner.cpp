@@ -89,12 +89,16 @@ std::optional<Plan> Planner::fit(const PlanOptions& options, size_t form, const 
     bool fits = fit_schedule(work, aim, target_, options, steps);
     if (work.profile.seconds >= goal.seconds) return {};
     Plan plan = lay_out_form(work, form, options);
-    if (!floor_plan_ || plan.arena_bytes < floor_plan_->arena_bytes) floor_plan_ = plan;
+    keep_lowest(plan);
     if (plan.arena_bytes <= goal.bytes) return plan;
     if (!fits) return {};
     aim.bytes -= std::max<int64_t>(plan.arena_bytes - goal.bytes, 64);
   }
   return {};
+}
+
+void Planner::keep_lowest(const Plan& plan) {
+  if (!floor_plan_ || plan.arena_bytes < floor_plan_->arena_bytes) floor_plan_ = plan;
 }
 
 // What another form of the program computes beyond the one that was written is recomputation too.
@@ -190,9 +194,7 @@ PlanOutcome Planner::plan(const PlanOptions& options) {
   if (!floor_searched_) {
     for (size_t form = 0; form < forms_.size(); ++form) {
       // Moves that lower the bytes alive may pack worse than none.
-      Plan plan = lay_out_form(base(form), form, options);
-      if (!floor_plan_ || plan.arena_bytes < floor_plan_->arena_bytes)
-        floor_plan_ = std::move(plan);
+      keep_lowest(lay_out_form(base(form), form, options));
       steps = options.step_limit;
       fit(options, form, {.bytes = 0, .pieces = kFinest}, steps);
     }

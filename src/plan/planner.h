@@ -93,6 +93,7 @@ class Planner {
   // The forms, those first that fit without a move, the fastest of them first.
   std::vector<size_t> promising(int64_t budget);
   Plan lay_out_form(const ScheduledGraph& work, size_t form, const PlanOptions& options);
+  void keep_lowest(const Plan& plan);
   void search_floor(const PlanOptions& options);
 
   std::vector<ProgramVariant> forms_;  // the first is the one that was written

@@ -113,8 +113,8 @@ void initialize_target() {
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
-    // Rewriting the addresses in loops took up to 60 % of the time of compiling and gained no
-    // speed: the loops are emitted with addresses that instructions can form.
+    // Rewriting the addresses in loops took up to 60 % of the time of compiling and gained
+    // next to no speed: they are emitted with addresses that instructions can form.
     const char* const options[] = {"ullage", "-disable-lsr"};
     llvm::cl::ParseCommandLineOptions(2, options);
   });

@@ -50,20 +50,35 @@ double ulp_error(float got, double exact) {
   return std::fabs(static_cast<double>(got) - exact) / ulp;
 }
 
+// The functions on `count` dense elements.
+class Functions {
+ public:
+  Functions(size_t count, IsaLevel isa) {
+    std::vector<int64_t> extents = {static_cast<int64_t>(count)};
+    for (const Function& f : kFunctions) {
+      ExprBuilder b;
+      int32_t node = b.op(f.op, DType::f32, b.load(DType::f32, 0, identity(extents)));
+      graph_.add(loop(extents, b.expr, {{node, identity(extents)}}), {DType::f32}, {DType::f32});
+    }
+    graph_.compile(isa);
+  }
+
+  // Of kFunctions[k].
+  std::vector<float> results(size_t k, const std::vector<float>& in) {
+    Bytes input = bytes_of(in), output(in.size() * sizeof(float));
+    graph_.run(k, {input.data(), output.data()});
+    return values_of<float>(output);
+  }
+
+ private:
+  Graph graph_;
+};
+
 class Math : public ::testing::TestWithParam<IsaLevel> {};
 
 TEST_P(Math, ErrorsWithinBounds) {
-  Graph g;
-  std::vector<float> x;
   const size_t dense = 200000, patterns = 262144;
-  const int64_t count = static_cast<int64_t>(dense + patterns);
-  std::vector<int64_t> extents = {count};
-  for (const Function& f : kFunctions) {
-    ExprBuilder b;
-    int32_t node = b.op(f.op, DType::f32, b.load(DType::f32, 0, identity(extents)));
-    g.add(loop(extents, b.expr, {{node, identity(extents)}}), {DType::f32}, {DType::f32});
-  }
-  g.compile(GetParam());
+  Functions functions(dense + patterns, GetParam());
   for (size_t k = 0; k < std::size(kFunctions); ++k) {
     const Function& f = kFunctions[k];
     std::vector<float> in;
@@ -71,9 +86,7 @@ TEST_P(Math, ErrorsWithinBounds) {
       in.push_back(f.low + (f.high - f.low) * static_cast<float>(i) / static_cast<float>(dense));
     for (uint64_t i = 0; i < patterns; ++i)
       in.push_back(std::bit_cast<float>(static_cast<uint32_t>(i * 16411)));
-    Bytes input = bytes_of(in), output(in.size() * 4);
-    g.run(k, {input.data(), output.data()});
-    std::vector<float> out = values_of<float>(output);
+    std::vector<float> out = functions.results(k, in);
     double worst = 0;
     float at = 0;
     for (size_t i = 0; i < in.size(); ++i) {
@@ -88,19 +101,10 @@ TEST_P(Math, ErrorsWithinBounds) {
 }
 
 TEST_P(Math, SignsAndSpecialValues) {
-  Graph g;
   std::vector<float> in = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f, 1e-40f, -1e-40f};
-  std::vector<int64_t> extents = {static_cast<int64_t>(in.size())};
-  for (const Function& f : kFunctions) {
-    ExprBuilder b;
-    int32_t node = b.op(f.op, DType::f32, b.load(DType::f32, 0, identity(extents)));
-    g.add(loop(extents, b.expr, {{node, identity(extents)}}), {DType::f32}, {DType::f32});
-  }
-  g.compile(GetParam());
+  Functions functions(in.size(), GetParam());
   for (size_t k = 0; k < std::size(kFunctions); ++k) {
-    Bytes input = bytes_of(in), output(in.size() * 4);
-    g.run(k, {input.data(), output.data()});
-    std::vector<float> out = values_of<float>(output);
+    std::vector<float> out = functions.results(k, in);
     for (size_t i = 0; i < in.size(); ++i) {
       float want = static_cast<float>(kFunctions[k].reference(in[i]));
       std::string what = std::string(info(kFunctions[k].op).name) + " of " + std::to_string(in[i]);
@@ -118,32 +122,21 @@ TEST_P(Math, SignsAndSpecialValues) {
 
 // The bits of an element do not depend on what others share its vector.
 TEST_P(Math, NeighboursDoNotMatter) {
-  Graph g;
   constexpr size_t kCount = 4096;
-  std::vector<int64_t> extents = {kCount};
-  for (const Function& f : kFunctions) {
-    ExprBuilder b;
-    int32_t node = b.op(f.op, DType::f32, b.load(DType::f32, 0, identity(extents)));
-    g.add(loop(extents, b.expr, {{node, identity(extents)}}), {DType::f32}, {DType::f32});
-  }
-  g.compile(GetParam());
+  Functions functions(kCount, GetParam());
   for (size_t k = 0; k < std::size(kFunctions); ++k) {
     const Function& f = kFunctions[k];
     std::vector<float> in;
     for (size_t i = 0; i < kCount; ++i)
       in.push_back(f.low + (f.high - f.low) * static_cast<float>(i) / kCount);
-    auto results = [&] {
-      Bytes input = bytes_of(in), output(in.size() * 4);
-      g.run(k, {input.data(), output.data()});
-      return values_of<uint32_t>(output);
-    };
-    std::vector<uint32_t> alone = results();
+    std::vector<float> alone = functions.results(k, in);
     const float others[] = {INFINITY, NAN, 1e30f, -1e-40f};
     for (size_t i = 0; i < kCount; i += 7) in[i] = others[i / 7 % 4];
-    std::vector<uint32_t> beside = results();
+    std::vector<float> beside = functions.results(k, in);
     for (size_t i = 0; i < kCount; ++i) {
       if (i % 7 == 0) continue;
-      ASSERT_EQ(beside[i], alone[i]) << info(f.op).name << " of " << in[i];
+      ASSERT_EQ(std::bit_cast<uint32_t>(beside[i]), std::bit_cast<uint32_t>(alone[i]))
+          << info(f.op).name << " of " << in[i];
     }
   }
 }
