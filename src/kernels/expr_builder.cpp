@@ -161,7 +161,6 @@ int32_t ExprBuilder::range_node(const Index& index, int64_t lower, int64_t upper
   above.affine.constant -= lower;
   int32_t distance = op_node(OpKind::bitcast_convert, DType::ui64, {index_node(above, DType::i64)});
   node.op = OpKind::compare;
-  node.compare_type = CompareType::unsigned_;
   node.direction = CompareDirection::lt;
   node.operands = {distance, integer(DType::ui64, std::max<int64_t>(0, upper - lower)), -1};
   return expr_.add(node);
@@ -333,7 +332,9 @@ std::optional<int32_t> ExprBuilder::eval_elementwise(Op* op, const IndexVector& 
   }
   if (op->kind == OpKind::compare) {
     node.direction = op->as<CompareAttributes>().direction;
-    node.compare_type = op->as<CompareAttributes>().type;
+    // All others say what the operands' type says already.
+    CompareType type = op->as<CompareAttributes>().type;
+    if (type == CompareType::totalorder) node.compare_type = type;
   }
   if (op->kind == OpKind::reduce_precision) node.precision = op->as<ReducePrecisionAttributes>();
   if (op->kind == OpKind::chlo_conj ||

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "codegen/cpu/loop_cells.h"
+#include "codegen/cpu/runtime_numbers.h"
 #include "runtime/thread_pool.h"
 #include "support/check.h"
 
@@ -59,14 +60,16 @@ struct FlatBox {
   cpu::BoxFunction function = nullptr;
   std::vector<int64_t> extents;
   std::vector<int> batch, outer, inner;  // dimensions of the nest
+  std::vector<int64_t> numbers;
 
   void operator()(std::byte* const* buffers, int64_t batch_index, int64_t outer0, int64_t outer1,
                   int64_t inner0, int64_t inner1, float* side, int64_t stride) const {
     Corners box(extents);
     for_boxes(extents, batch, 0, batch_index, batch_index + 1, box, [&] {
       for_boxes(extents, outer, 0, outer0, outer1, box, [&] {
-        for_boxes(extents, inner, 0, inner0, inner1, box,
-                  [&] { function(buffers, box.low, box.high, side, stride, outer0, inner0); });
+        for_boxes(extents, inner, 0, inner0, inner1, box, [&] {
+          function(buffers, box.low, box.high, numbers.data(), side, stride, outer0, inner0);
+        });
       });
     });
   }
@@ -75,7 +78,9 @@ struct FlatBox {
 struct DotFunctions {
   FlatBox lhs, rhs, epilogue;
   cpu::OffsetsFunction offsets = nullptr;
+  std::array<int64_t, 2> fixed_offsets{};  // where that is null
   cpu::SmallDotFunction small = nullptr;
+  std::vector<int64_t> small_numbers;
 };
 
 struct Piece {
@@ -185,7 +190,7 @@ class CompiledDot : public CompiledKernel {
 
   // By which, in elements, the operands read where they are start after their buffers, lhs first.
   std::array<int64_t, 2> operand_offsets(const KernelCall& call) const {
-    std::array<int64_t, 2> offsets{};
+    std::array<int64_t, 2> offsets = functions_.fixed_offsets;
     if (functions_.offsets) functions_.offsets(call.buffers, offsets.data());
     return offsets;
   }
@@ -297,8 +302,10 @@ class CompiledDot : public CompiledKernel {
     Corners box(extents);
     for_boxes(extents, small_.batch_dims, 0, batch, batch + 1, box, [&] {
       for_boxes(extents, small_.column_dims, 0, from, to, box, [&] {
-        for_boxes(extents, small_.k_dims, 0, piece.k0, piece.k1, box,
-                  [&] { functions_.small(call.buffers, box.low, box.high, x_rows, sums); });
+        for_boxes(extents, small_.k_dims, 0, piece.k0, piece.k1, box, [&] {
+          functions_.small(call.buffers, box.low, box.high, x_rows, sums,
+                           functions_.small_numbers.data());
+        });
       });
     });
     if (call.unfinished) {
@@ -318,18 +325,6 @@ class CompiledDot : public CompiledKernel {
   DotFunctions functions_;
   std::shared_ptr<const void> code_;
 };
-
-void append_nest_key(std::string& key, const LoopNest& nest) {
-  append_key(key, nest.vector_dim);
-  append_key(key, nest.small_index);
-  append_key(key, static_cast<int64_t>(nest.extents.size()));
-  for (int dim : nest.order) append_key(key, dim);
-  append_key(key, nest.expr);
-  for (const KernelOutput& output : nest.outputs) {
-    append_key(key, output.node);
-    append_key(key, output.store);
-  }
-}
 
 // Strides of the group's dimensions in its flat index, zero for other dimensions.
 std::vector<int64_t> flat_strides(const LoopNest& nest, const std::vector<int>& dims) {
@@ -365,23 +360,26 @@ BoxRecipe box_recipe(LoopNest nest, cpu::BoxSide::Kind kind, int32_t root, int o
   order_loops(nest, recipe.box.inner);
   cpu::BoxSide side;
   side.kind = kind;
-  side.root = root;
   side.outer = flat_strides(nest, recipe.box.outer);
   side.inner = flat_strides(nest, recipe.box.inner);
-  std::string key = "box";
-  key.push_back(static_cast<char>(kind));
-  append_key(key, root);
-  append_key(key, first_output);
-  append_nest_key(key, nest);
-  append_cells_key(key, cut_at_tests(nest, root));
-  for (int64_t stride : side.outer) append_key(key, stride);
-  for (int64_t stride : side.inner) append_key(key, stride);
   double weight =
       4 + static_cast<double>(nest.expr.nodes.size()) + operations_per_element(nest.expr);
+  std::vector<LoopCell> cells = cut_at_tests(nest, root);
+  RuntimeNumbers numbers;
+  numbers.take(cells);
+  for (int64_t& stride : side.outer) numbers.take(stride);
+  for (int64_t& stride : side.inner) numbers.take(stride);
+  recipe.box.numbers = numbers.values();
+  std::string key = "box";
+  key.push_back(static_cast<char>(kind));
+  append_key(key, first_output);
+  append_cells_key(key, cells);
+  for (int64_t stride : side.outer) append_key(key, stride);
+  for (int64_t stride : side.inner) append_key(key, stride);
   recipe.code = {std::move(key),
-                 [nest = std::move(nest), side = std::move(side), first_output](
+                 [cells = std::move(cells), side = std::move(side), first_output](
                      llvm::Module& module, const Host& host, const std::string& name) {
-                   cpu::emit_box(module, host, name, nest, first_output, side);
+                   cpu::emit_box(module, host, name, cells, first_output, side);
                  },
                  weight};
   return recipe;
@@ -414,6 +412,7 @@ cpu::SmallDotCode small_code(const DotPlan& plan) {
   for (int d : code.k_dims) code.k_extents.push_back(nest.extents[static_cast<size_t>(d)]);
   for (size_t i = 1; i < code.k_extents.size(); ++i) inner *= code.k_extents[i];
   code.block_rows = kDotBlock / std::max<int64_t>(inner, 1);
+  nest.vector_dim = code.lanes_along_k ? code.k_dims.back() : code.column_dims.back();
   return code;
 }
 
@@ -445,8 +444,16 @@ Result<KernelRecipe> dot_recipe(const Kernel& kernel, const DotKernel& dot) {
     if (!plan.swapped && !plan.lhs_plain)
       lhs_at = evaluate(plan.lhs, plan.lhs_root, kDotM, true, boxes.lhs);
     small = small_code(plan);
+    double weight = 20 * small.rows + 8 * static_cast<double>(small.weights.expr.nodes.size()) +
+                    8 * operations_per_element(small.weights.expr);
+    RuntimeNumbers numbers;
+    numbers.take(small.weights);
+    numbers.take_any(small.block_rows);
+    numbers.take(small.x_stride);
+    for (int64_t& extent : small.k_extents) numbers.take_any(extent);
+    boxes.small_numbers = numbers.values();
     std::string key = "small";
-    append_nest_key(key, small.weights);
+    append_key(key, small.weights);
     append_key(key, small.root);
     append_key(key, small.rows);
     append_key(key, small.lanes_along_k);
@@ -459,8 +466,6 @@ Result<KernelRecipe> dot_recipe(const Kernel& kernel, const DotKernel& dot) {
       append_key(key, static_cast<int64_t>(dims->size()));
       for (int d : *dims) append_key(key, d);
     }
-    double weight = 20 * small.rows + 8 * static_cast<double>(small.weights.expr.nodes.size()) +
-                    8 * operations_per_element(small.weights.expr);
     small_at = add({std::move(key),
                     [small](llvm::Module& module, const Host& host, const std::string& name) {
                       cpu::emit_small_dot(module, host, name, small);
@@ -500,10 +505,8 @@ Result<KernelRecipe> dot_recipe(const Kernel& kernel, const DotKernel& dot) {
     };
     take(plan.lhs, plan.lhs_plain, accesses[0]);
     take(plan.rhs, plan.rhs_plain, accesses[1]);
-    bool moves = false;
-    for (const Access& access : accesses)
-      moves |= access.affine.constant != 0 || !access.dynamic.empty();
-    if (moves) {
+    for (size_t i = 0; i < 2; ++i) boxes.fixed_offsets[i] = accesses[i].affine.constant;
+    if (!accesses[0].dynamic.empty() || !accesses[1].dynamic.empty()) {
       std::string key = "offsets";
       append_key(key, joined);
       for (const Access& access : accesses) append_key(key, access);

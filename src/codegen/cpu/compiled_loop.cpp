@@ -32,7 +32,7 @@ class CompiledLoop : public CompiledKernel {
     for (size_t d = 0; d < rank; ++d)
       if (lower[d] >= upper[d]) return;
     if (rank == 0) {
-      function_(call.buffers, nullptr, nullptr);
+      function_(call.buffers, nullptr, nullptr, shape_.numbers.data());
       return;
     }
 
@@ -54,14 +54,14 @@ class CompiledLoop : public CompiledKernel {
   void run_box(std::byte* const* buffers, std::vector<int64_t>& low,
                std::vector<int64_t>& high) const {
     if (shape_.tile_dim < 0) {
-      function_(buffers, low.data(), high.data());
+      function_(buffers, low.data(), high.data(), shape_.numbers.data());
       return;
     }
     size_t vec = static_cast<size_t>(shape_.loops.back());
     int64_t end = high[vec];
     for (; low[vec] < end; low[vec] = high[vec]) {
       high[vec] = std::min(end, low[vec] + kBand);
-      function_(buffers, low.data(), high.data());
+      function_(buffers, low.data(), high.data(), shape_.numbers.data());
     }
   }
 

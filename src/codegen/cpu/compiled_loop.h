@@ -14,6 +14,7 @@ struct LoopShape {
   int64_t rows_scale = 1;
   int64_t grain = 1;  // elements worth a chunk
   int tile_dim = -1;  // as in LoopNest
+  std::vector<int64_t> numbers;
 };
 
 // Elements worth handing to another thread, from what one costs.

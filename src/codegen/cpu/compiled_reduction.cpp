@@ -40,7 +40,8 @@ class CompiledReduction : public CompiledKernel {
     auto chunk = [&](int64_t number, int) {
       std::vector<int64_t> low, high;
       chunks.box(number, low, high);
-      functions_[0](call.buffers, low.data(), high.data(), call.accumulate);
+      functions_[0](call.buffers, low.data(), high.data(), call.accumulate,
+                    shape_.numbers[0].data());
     };
     if (chunks.count() == 1)
       chunk(0, 0);
@@ -66,7 +67,7 @@ class CompiledReduction : public CompiledKernel {
       high.insert(high.end(), upper.begin(), upper.end());
       low[reduced + 1] = 0;
       high[reduced + 1] = rows;
-      functions_[0](buffers.data(), low.data(), high.data(), 0);
+      functions_[0](buffers.data(), low.data(), high.data(), 0, shape_.numbers[0].data());
     };
     int64_t chunks = (last - first + shape_.blocks_per_chunk - 1) / shape_.blocks_per_chunk;
     pool.parallel_for(chunks, [&](int64_t number, int) {
@@ -82,7 +83,8 @@ class CompiledReduction : public CompiledKernel {
     }
     low.push_back(first);
     high.push_back(last);
-    functions_[1](buffers.data(), low.data(), high.data(), call.accumulate);
+    functions_[1](buffers.data(), low.data(), high.data(), call.accumulate,
+                  shape_.numbers[1].data());
   }
 
   std::vector<cpu::ReductionFunction> functions_;

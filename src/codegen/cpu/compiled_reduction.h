@@ -22,6 +22,7 @@ struct ReductionShape {
   // When split: the first function's nest has the blocks as dimension 0 before these, the second
   // one's has them as its last.
   bool split = false;
+  std::vector<std::vector<int64_t>> numbers;  // per function
   int64_t blocks_per_chunk = 1;
 };
 

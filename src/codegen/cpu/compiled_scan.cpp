@@ -6,6 +6,7 @@
 #include "codegen/cpu/box_chunks.h"
 #include "codegen/cpu/compiled_loop.h"
 #include "codegen/cpu/emit_kernels.h"
+#include "codegen/cpu/runtime_numbers.h"
 #include "kernels/reduction.h"
 #include "runtime/thread_pool.h"
 
@@ -20,6 +21,7 @@ struct ScanShape {
   std::vector<int> parallel;  // dimensions that may be cut, outermost first
   int64_t grain = 1;          // scans worth a chunk
   int64_t last_multiple = 1;
+  std::vector<int64_t> numbers;
 };
 
 class CompiledScan : public CompiledKernel {
@@ -35,7 +37,7 @@ class CompiledScan : public CompiledKernel {
     auto chunk = [&](int64_t number, int) {
       std::vector<int64_t> low, high;
       chunks.box(number, low, high);
-      function_(call.buffers, low.data(), high.data());
+      function_(call.buffers, low.data(), high.data(), shape_.numbers.data());
     };
     if (chunks.count() == 1)
       chunk(0, 0);
@@ -115,22 +117,18 @@ Result<KernelRecipe> scan_recipe(const Kernel& kernel, const ScanKernel& scan) {
   shape.grain = std::max<int64_t>(1, static_cast<int64_t>(chunk / length));
 
   std::string key = "scan";
-  for (int64_t number :
-       {static_cast<int64_t>(code.first_output), int64_t{nest.vector_dim},
-        int64_t{nest.small_index}, static_cast<int64_t>(nest.extents.size()),
-        scan.reduction.combiner ? static_cast<int64_t>(*scan.reduction.combiner) : int64_t{-1}})
-    append_key(key, number);
-  append_key(key, nest.expr);
-  for (const KernelOutput& output : nest.outputs) {
-    append_key(key, output.node);
-    append_key(key, output.result);
-    append_key(key, output.store);
-  }
-  append_key(key, scan.reduction.body);
-  for (int32_t node : scan.reduction.initial) append_key(key, node);
-  for (int32_t node : scan.reduction.body_results) append_key(key, node);
   double weight = 12 + 2 * static_cast<double>(nest.expr.nodes.size()) +
                   operations_per_element(nest.expr) + 5 * body;
+  RuntimeNumbers numbers;
+  numbers.take(nest);
+  shape.numbers = numbers.values();
+  append_key(key, code.first_output);
+  append_key(key, nest);
+  append_key(key, scan.reduction.combiner ? static_cast<int64_t>(*scan.reduction.combiner) : -1);
+  append_key(key, scan.reduction.body);
+  for (DType dtype : code.accumulators) append_key(key, static_cast<int64_t>(dtype));
+  for (int32_t node : scan.reduction.initial) append_key(key, node);
+  for (int32_t node : scan.reduction.body_results) append_key(key, node);
   KernelRecipe recipe;
   recipe.functions.push_back(
       {std::move(key),

@@ -5,6 +5,7 @@
 #include "codegen/cpu/box_chunks.h"
 #include "codegen/cpu/compiled_loop.h"
 #include "codegen/cpu/emit_kernels.h"
+#include "codegen/cpu/runtime_numbers.h"
 #include "runtime/thread_pool.h"
 
 namespace ullage {
@@ -18,6 +19,7 @@ struct ScatterShape {
   int64_t columns = 1;        // updates at one position
   int64_t positions = 1;
   int64_t grain = 1;  // updates worth a chunk
+  std::vector<int64_t> numbers;
 };
 
 constexpr int64_t kWideWindow = 1024;  // updates per position and chunk
@@ -38,7 +40,7 @@ class CompiledScatter : public CompiledKernel {
       // behind it.
       if (first == 0) first = INT64_MIN;
       if (last == shape_.targets) last = INT64_MAX;
-      function_(call.buffers, low.data(), high.data(), first, last);
+      function_(call.buffers, low.data(), high.data(), first, last, shape_.numbers.data());
     };
     int64_t work = shape_.columns * shape_.positions;
     if (work < 2 * shape_.grain || pool.threads() == 1) {
@@ -128,7 +130,7 @@ Result<KernelRecipe> scatter_recipe(const Kernel& kernel, const ScatterKernel& s
   code.first_output = static_cast<int>(kernel.inputs.size());
   choose_lanes(code);
 
-  const LoopNest& nest = code.nest;
+  LoopNest& nest = code.nest;
   ScatterShape shape;
   shape.extents = nest.extents;
   const Type& type = graph.values[static_cast<size_t>(kernel.outputs[0])].type;
@@ -151,18 +153,14 @@ Result<KernelRecipe> scatter_recipe(const Kernel& kernel, const ScatterKernel& s
       bytes + (code.one_by_one ? kApplyBytes : 0)));
 
   std::string key = "scatter";
-  for (int64_t number : {static_cast<int64_t>(code.first_output), int64_t{code.in_range},
-                         int64_t{code.one_by_one}, int64_t{nest.vector_dim},
-                         int64_t{nest.small_index}, static_cast<int64_t>(nest.groups.size())})
+  RuntimeNumbers numbers;
+  numbers.take(nest);
+  shape.numbers = numbers.values();
+  for (int64_t number :
+       {static_cast<int64_t>(code.first_output), int64_t{code.in_range}, int64_t{code.one_by_one}})
     append_key(key, number);
   for (int group : nest.groups) append_key(key, group);
-  for (int dim : nest.order) append_key(key, dim);
-  append_key(key, nest.expr);
-  for (const KernelOutput& output : nest.outputs) {
-    append_key(key, output.node);
-    append_key(key, output.result);
-    append_key(key, output.store);
-  }
+  append_key(key, nest);
   append_key(key, code.body);
   for (int32_t node : code.body_results) append_key(key, node);
   double weight =

@@ -1,5 +1,6 @@
 #include "codegen/cpu/emit.h"
 
+#include "codegen/cpu/runtime_numbers.h"
 #include "support/check.h"
 
 namespace ullage::cpu {
@@ -122,6 +123,27 @@ llvm::Constant* emit_constant(Emit& e, const ExprNode& node) {
       return llvm::ConstantInt::get(type, llvm::APInt(64, bits).trunc(width));
     }
   }
+}
+
+llvm::Value* Emit::number(int64_t value) {
+  if (!is_number(value)) return i64(value);
+  llvm::Value*& loaded = loaded_numbers_[value];
+  if (!loaded) {
+    llvm::BasicBlock& entry = function->getEntryBlock();
+    llvm::IRBuilder<> at_entry(&entry, entry.begin());
+    uint64_t at = static_cast<uint64_t>(value - kFirstNumber);
+    loaded = at_entry.CreateLoad(b.getInt64Ty(),
+                                 at_entry.CreateConstInBoundsGEP1_64(b.getInt64Ty(), numbers, at));
+  }
+  return loaded;
+}
+
+llvm::Value* Emit::constant(int32_t at, DType dtype) {
+  llvm::Type* type = memory_type(dtype);
+  llvm::Type* bits = b.getIntNTy(static_cast<unsigned>(type->getPrimitiveSizeInBits()));
+  llvm::Value* value = b.CreateTrunc(number(kFirstNumber + at), bits);
+  if (type != bits) value = as_real(value, type);
+  return from_memory(*this, value, dtype);
 }
 
 llvm::Value* Emit::bound(unsigned argument, int dim) {

@@ -8,6 +8,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ class Emit {
   const Host& host;
   llvm::IRBuilder<> b;
   llvm::Function* function = nullptr;
+  llvm::Argument* numbers = nullptr;  // of the function, where it has any (runtime_numbers.h)
   int lanes =
       kLanes;  // elements of a vector; products of several rows take 8 where vectors have 256 bits
 
@@ -49,6 +51,20 @@ class Emit {
     return llvm::ConstantInt::get(shape->getType(), static_cast<uint64_t>(value), true);
   }
   llvm::Constant* i64(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
+  // A value of a nest as i64: itself, or the number that it stands for.
+  llvm::Value* number(int64_t value);
+  // Number `at` of the function as an element, as held.
+  llvm::Value* constant(int32_t at, DType dtype);
+  // index * coefficient, of such a value.
+  llvm::Value* scaled(llvm::Value* index, int64_t coefficient) {
+    return coefficient == 1 ? index : b.CreateMul(index, number(coefficient));
+  }
+
+  // An i64 as what `index` is: an integer of its width, or a vector of them.
+  llvm::Value* like_index(llvm::Value* index, llvm::Value* value) {
+    value = b.CreateTrunc(value, index->getType()->getScalarType());
+    return index->getType()->isVectorTy() ? splat(value) : value;
+  }
 
   llvm::Value* splat(llvm::Value* scalar) {
     return b.CreateVectorSplat(static_cast<unsigned>(lanes), scalar);
@@ -83,6 +99,9 @@ class Emit {
   template <typename Body>
   std::vector<llvm::Value*> loop_carrying(llvm::Value* from, llvm::Value* to, int64_t step,
                                           std::vector<llvm::Value*> values, const Body& body);
+
+ private:
+  std::map<int64_t, llvm::Value*> loaded_numbers_;
 };
 
 // The operation of a node on its operands' held values. `operand_type` is the dtype of operand 0
@@ -132,8 +151,7 @@ std::vector<llvm::Value*> Emit::loop_carrying(llvm::Value* from, llvm::Value* to
   std::vector<llvm::Value*> next = body(static_cast<llvm::Value*>(index),
                                         std::vector<llvm::Value*>(carried.begin(), carried.end()));
   llvm::BasicBlock* latch = b.GetInsertBlock();
-  llvm::Value* next_index =
-      b.CreateNSWAdd(index, llvm::ConstantInt::get(from->getType(), static_cast<uint64_t>(step)));
+  llvm::Value* next_index = b.CreateNSWAdd(index, number(step));
   index->addIncoming(next_index, latch);
   for (size_t i = 0; i < values.size(); ++i) carried[i]->addIncoming(next[i], latch);
   b.CreateCondBr(b.CreateICmpSLT(next_index, to), head, after);

@@ -84,11 +84,11 @@ class DotEmitter {
   // The narrow operand's element of a row at k = flat_k + more, for every lane.
   Value* activation(int row, Value* flat_k, int64_t more) {
     llvm::Type* type = e_.memory_type(code_.x_dtype);
-    Value* k = e_.b.CreateMul(flat_k, e_.i64(code_.x_stride));
+    Value* k = e_.scaled(flat_k, code_.x_stride);
     Value* x = e_.b.CreateGEP(type, x_rows_[static_cast<size_t>(row)], k);
-    Value* held =
-        e_.b.CreateAlignedLoad(type, e_.b.CreateGEP(type, x, e_.i64(more * code_.x_stride)),
-                               llvm::Align(static_cast<uint64_t>(storage_bytes(code_.x_dtype))));
+    Value* held = e_.b.CreateAlignedLoad(
+        type, e_.b.CreateGEP(type, x, e_.scaled(e_.i64(more), code_.x_stride)),
+        llvm::Align(static_cast<uint64_t>(storage_bytes(code_.x_dtype))));
     held = from_memory(e_, held, code_.x_dtype);
     return e_.splat(emit_convert(e_, held, code_.x_dtype, DType::f32));
   }
@@ -124,7 +124,7 @@ class DotEmitter {
       weights_->index[dim] = k;
       weights_->scalars(k_level_ + static_cast<int>(i) + 1);
       size_t next = static_cast<size_t>(code_.k_dims[i + 1]);
-      Value* inner = e_.b.CreateMul(e_.b.CreateAdd(flat, k), e_.i64(code_.k_extents[i + 1]));
+      Value* inner = e_.scaled(e_.b.CreateAdd(flat, k), code_.k_extents[i + 1]);
       around_k(i + 1, lower_[next], upper_[next], inner, body);
     });
   }
@@ -133,7 +133,7 @@ class DotEmitter {
   void blocks(const Body& body) {
     size_t first = static_cast<size_t>(code_.k_dims.front());
     e_.loop(lower_[first], upper_[first], code_.block_rows, [&](Value* from) {
-      body(from, minimum(e_.b.CreateAdd(from, e_.i64(code_.block_rows)), upper_[first]));
+      body(from, minimum(e_.b.CreateAdd(from, e_.number(code_.block_rows)), upper_[first]));
     });
   }
 
@@ -379,9 +379,10 @@ void emit_small_dot(llvm::Module& module, const Host& host, const std::string& n
   Emit e(module, host);
   llvm::Type* pointer = e.b.getPtrTy();
   e.function = llvm::Function::Create(
-      llvm::FunctionType::get(e.b.getVoidTy(), {pointer, pointer, pointer, pointer, pointer},
-                              false),
+      llvm::FunctionType::get(e.b.getVoidTy(),
+                              {pointer, pointer, pointer, pointer, pointer, pointer}, false),
       llvm::Function::ExternalLinkage, name, module);
+  e.numbers = e.function->getArg(5);
   e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
   // Where vectors are short, several rows at a time need the registers.
   if (host.vector_bytes < 64 && code.rows > 4) e.lanes = 8;

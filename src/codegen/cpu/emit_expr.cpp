@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/cpu/runtime_numbers.h"
 #include "support/check.h"
 
 namespace ullage::cpu {
@@ -84,14 +85,14 @@ Value* ExprEmitter::outer_address(const Access& access, Value* buffer, llvm::Typ
   for (size_t d = 0; d < access.affine.coefficients.size(); ++d) {
     int64_t c = access.affine.coefficients[d];
     if (c == 0 || (block_mask_ & (uint64_t{1} << d))) continue;
-    add(c == 1 ? index[d] : e_.b.CreateMul(index[d], e_.i64(c)));
+    add(e_.scaled(index[d], c));
   }
   for (const Access::Dynamic& dynamic : access.dynamic)
     if (!is_block_node(dynamic.node))
-      add(e_.b.CreateMul(scalar_[static_cast<size_t>(dynamic.node)], e_.i64(dynamic.stride)));
+      add(e_.b.CreateMul(scalar_[static_cast<size_t>(dynamic.node)], e_.number(dynamic.stride)));
   Value* address = offset ? e_.b.CreateGEP(element, buffer, offset) : buffer;
   if (access.affine.constant != 0)
-    address = e_.b.CreateGEP(element, address, e_.i64(access.affine.constant));
+    address = e_.b.CreateGEP(element, address, e_.number(access.affine.constant));
   return address;
 }
 
@@ -170,20 +171,19 @@ Value* ExprEmitter::operand(int32_t node, bool vector, int u) {
   return vector ? vector_value(node, u) : value(node, u);
 }
 
-// The affine index plus `extra` as an integer of the width that `as` needs, per lane if `vector`.
-Value* ExprEmitter::affine_value(const Access& access, int64_t extra, bool vector, DType as,
-                                 int u) {
+// The affine index minus `less` as an integer of the width that `as` needs, per lane if `vector`.
+Value* ExprEmitter::affine_value(const Access& access, int64_t less, bool vector, DType as, int u) {
   llvm::Type* type = is_int(as)     ? e_.held_type(as)
                      : small_index_ ? e_.b.getInt32Ty()
                                     : e_.b.getInt64Ty();
   int64_t lane_stride = 0;
-  Value* sum = e_.i64(access.affine.constant + extra);
+  Value* sum = e_.number(access.affine.constant);
+  if (less != 0) sum = e_.b.CreateSub(sum, e_.i64(less));
   for (size_t d = 0; d < access.affine.coefficients.size(); ++d) {
     int64_t c = access.affine.coefficients[d];
     if (c == 0) continue;
     if (static_cast<int>(d) == loops_.vector_dim) lane_stride = c;
-    Value* at = index_at(static_cast<int>(d), u);
-    sum = e_.b.CreateAdd(sum, c == 1 ? at : e_.b.CreateMul(at, e_.i64(c)));
+    sum = e_.b.CreateAdd(sum, e_.scaled(index_at(static_cast<int>(d), u), c));
   }
   Value* scalar = e_.b.CreateTrunc(sum, type);
   if (!vector) return scalar;
@@ -198,16 +198,17 @@ Value* ExprEmitter::emit_node(int32_t number, int u) {
     case Kind::load:
       return is_block_node(number) ? emit_load(number, u) : emit_scalar_load(number);
     case Kind::constant:
-      return emit_constant(e_, node);
+      return node.input < 0 ? emit_constant(e_, node) : e_.constant(node.input, node.dtype);
     case Kind::index: {
       Value* integer = affine_value(node.access, 0, vector, node.dtype, u);
       if (is_int(node.dtype)) return emit_normalize(e_, integer, node.dtype);
       return emit_convert(e_, integer, small_index_ ? DType::i32 : DType::i64, node.dtype);
     }
     case Kind::in_range: {
-      Value* offset = affine_value(node.access, -node.lower, vector, DType::i1, u);
-      int64_t width = std::max<int64_t>(0, node.upper - node.lower);
-      return e_.b.CreateICmpULT(offset, e_.integer(offset, width));
+      Value* offset = affine_value(node.access, node.lower, vector, DType::i1, u);
+      Value* width = is_number(node.upper) ? e_.number(node.upper)
+                                           : e_.i64(std::max<int64_t>(0, node.upper - node.lower));
+      return e_.b.CreateICmpULT(offset, e_.like_index(offset, width));
     }
     case Kind::accumulator:
       return parameters[0][static_cast<size_t>(u)];
@@ -246,15 +247,14 @@ Value* ExprEmitter::block_address(const Access& access, Value* base, llvm::Type*
     int64_t c = access.affine.coefficients[d];
     if (c == 0 || !(block_mask_ & (uint64_t{1} << d))) continue;
     if (static_cast<int>(d) == loops_.vector_dim) lane_stride = c;
-    address =
-        e_.b.CreateGEP(element, address, c == 1 ? index[d] : e_.b.CreateMul(index[d], e_.i64(c)));
+    address = e_.b.CreateGEP(element, address, e_.scaled(index[d], c));
     if (static_cast<int>(d) == loops_.unroll_dim && u > 0)
-      address = e_.b.CreateGEP(element, address, e_.i64(c * u * unroll_stride_));
+      address = e_.b.CreateGEP(element, address, e_.scaled(e_.i64(u * unroll_stride_), c));
   }
   for (const Access::Dynamic& dynamic : access.dynamic) {
     if (!is_block_node(dynamic.node)) continue;
     Value* at = value(dynamic.node, u);
-    Value* term = e_.b.CreateMul(at, e_.integer(at, dynamic.stride));
+    Value* term = e_.b.CreateMul(at, e_.like_index(at, e_.number(dynamic.stride)));
     if (term->getType()->isVectorTy()) {
       offsets = offsets ? e_.b.CreateAdd(offsets, term) : term;
     } else {
@@ -268,6 +268,23 @@ static Value* reversed(Emit& e, Value* vector) {
   std::vector<int> lanes;
   for (int i = e.lanes; i-- > 0;) lanes.push_back(i);
   return e.b.CreateShuffleVector(vector, lanes);
+}
+
+// Of lane * stride, per lane.
+static Value* lane_offsets(Emit& e, llvm::Type* type, int64_t stride) {
+  if (!is_number(stride)) return e.lane_numbers(type, stride);
+  Value* scalar = e.b.CreateTrunc(e.number(stride), type);
+  return e.b.CreateMul(e.lane_numbers(type), e.splat(scalar));
+}
+
+// The addresses of lanes 0, 1, ..., asked for in order.
+static auto lane_addresses(Emit& e, Value* first, llvm::Type* element, int64_t stride) {
+  return [&e, first, element, stride, next = first](int lane) mutable {
+    if (!is_number(stride)) return e.b.CreateGEP(element, first, e.i64(lane * stride));
+    Value* at = next;
+    next = e.b.CreateGEP(element, next, e.number(stride));
+    return at;
+  };
 }
 
 static bool has_gather(const Host& host, llvm::Type* element) {
@@ -322,16 +339,16 @@ Value* ExprEmitter::load_lanes(Value* address, llvm::Type* element, int64_t lane
   }
   if (!offsets && !mask && !has_gather(e_.host, element)) {
     Value* result = llvm::PoisonValue::get(type);
+    auto at = lane_addresses(e_, address, element, lane_stride);
     for (int lane = 0; lane < e_.lanes; ++lane) {
-      Value* at = e_.b.CreateGEP(element, address, e_.i64(lane * lane_stride));
-      result = e_.b.CreateInsertElement(result, e_.b.CreateAlignedLoad(element, at, align),
+      result = e_.b.CreateInsertElement(result, e_.b.CreateAlignedLoad(element, at(lane), align),
                                         static_cast<uint64_t>(lane));
     }
     return result;
   }
   // Lane offsets in 32 bits where they fit: half the address arithmetic.
-  bool narrow = !offsets && std::abs(lane_stride) < (int64_t{1} << 26);
-  Value* lanes = e_.lane_numbers(narrow ? e_.b.getInt32Ty() : e_.b.getInt64Ty(), lane_stride);
+  bool narrow = !offsets && (is_number(lane_stride) || std::abs(lane_stride) < (int64_t{1} << 26));
+  Value* lanes = lane_offsets(e_, narrow ? e_.b.getInt32Ty() : e_.b.getInt64Ty(), lane_stride);
   if (offsets) lanes = e_.b.CreateAdd(offsets, lanes);
   Value* addresses = e_.b.CreateGEP(element, address, lanes);
   if (has_gather(e_.host, element)) {
@@ -404,7 +421,7 @@ void ExprEmitter::fill_tiles(int tile_dim) {
       tiles_[i] = slot;
     }
     Value* address = outer_address(node.access, buffers_[static_cast<size_t>(node.input)], element);
-    Value* stride = e_.i64(node.access.affine.coefficients[vector]);
+    Value* stride = e_.number(node.access.affine.coefficients[vector]);
     address = e_.b.CreateGEP(element, address, e_.b.CreateMul(index[vector], stride));
     std::vector<Value*> rows;
     for (int lane = 0; lane < e_.lanes; ++lane) {
@@ -432,7 +449,7 @@ void ExprEmitter::prefetch(int unroll, int64_t ahead) {
       Value* address =
           block_address(node.access, load_places_[i].base, element, u, lane_stride, offsets);
       if (lane_stride != 1 || offsets) break;
-      address = e_.b.CreateGEP(element, address, e_.i64(c[dim] * ahead));
+      address = e_.b.CreateGEP(element, address, e_.scaled(e_.i64(ahead), c[dim]));
       e_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {e_.b.getPtrTy()},
                            {address, e_.b.getInt32(0), e_.b.getInt32(3), e_.b.getInt32(1)});
     }
@@ -456,7 +473,7 @@ void ExprEmitter::store_lanes(Value* address, Value* value, int64_t lane_stride,
     return;
   }
   // Lane order is kept: where two lanes meet, the later one stays.
-  Value* lanes = e_.lane_numbers(e_.b.getInt64Ty(), lane_stride);
+  Value* lanes = lane_offsets(e_, e_.b.getInt64Ty(), lane_stride);
   if (offsets) lanes = e_.b.CreateAdd(offsets, lanes);
   Value* addresses = e_.b.CreateGEP(element, address, lanes);
   if (mask || has_gather(e_.host, element)) {
@@ -464,11 +481,11 @@ void ExprEmitter::store_lanes(Value* address, Value* value, int64_t lane_stride,
     e_.b.CreateMaskedScatter(value, addresses, align, active);
     return;
   }
+  auto at = lane_addresses(e_, address, element, lane_stride);
   for (int lane = 0; lane < e_.lanes; ++lane) {
-    Value* at = offsets ? e_.b.CreateExtractElement(addresses, static_cast<uint64_t>(lane))
-                        : e_.b.CreateGEP(element, address, e_.i64(lane * lane_stride));
-    e_.b.CreateAlignedStore(e_.b.CreateExtractElement(value, static_cast<uint64_t>(lane)), at,
-                            align);
+    uint64_t number = static_cast<uint64_t>(lane);
+    Value* to = offsets ? e_.b.CreateExtractElement(addresses, number) : at(lane);
+    e_.b.CreateAlignedStore(e_.b.CreateExtractElement(value, number), to, align);
   }
 }
 
@@ -540,17 +557,18 @@ Value* ExprEmitter::load_output(int output, DType dtype, int u) {
 
 Value* ExprEmitter::store_offset(int output, uint64_t dims, int u) {
   const Access& access = (*outputs_)[static_cast<size_t>(output)].store;
-  Value* sum = e_.i64(access.affine.constant);
+  Value* sum = e_.number(access.affine.constant);
   Value* per_lane = nullptr;
   for (size_t d = 0; d < access.affine.coefficients.size(); ++d) {
     int64_t c = access.affine.coefficients[d];
     if (c == 0 || !(dims & (uint64_t{1} << d))) continue;
-    sum = e_.b.CreateAdd(sum, e_.b.CreateMul(index_at(static_cast<int>(d), u), e_.i64(c)));
-    if (static_cast<int>(d) == loops_.vector_dim) per_lane = e_.lane_numbers(e_.b.getInt64Ty(), c);
+    sum = e_.b.CreateAdd(sum, e_.scaled(index_at(static_cast<int>(d), u), c));
+    if (static_cast<int>(d) == loops_.vector_dim)
+      per_lane = e_.b.CreateMul(e_.lane_numbers(e_.b.getInt64Ty()), e_.splat(e_.number(c)));
   }
   for (const Access::Dynamic& dynamic : access.dynamic) {
     Value* at = value(dynamic.node, u);
-    Value* term = e_.b.CreateMul(at, e_.integer(at, dynamic.stride));
+    Value* term = e_.b.CreateMul(at, e_.like_index(at, e_.number(dynamic.stride)));
     if (!term->getType()->isVectorTy())
       sum = e_.b.CreateAdd(sum, term);
     else

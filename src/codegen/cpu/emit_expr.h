@@ -98,7 +98,7 @@ class ExprEmitter {
                           llvm::Value* offsets, llvm::Value* mask);
   void store_lanes(llvm::Value* address, llvm::Value* value, int64_t lane_stride,
                    llvm::Value* offsets, llvm::Value* mask);
-  llvm::Value* affine_value(const Access& access, int64_t extra, bool vector, DType as, int u);
+  llvm::Value* affine_value(const Access& access, int64_t less, bool vector, DType as, int u);
   llvm::Value* index_at(int dim, int u);
   llvm::Value* operand(int32_t node, bool vector, int u);
 

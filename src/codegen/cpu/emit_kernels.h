@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "codegen/cpu/host.h"
+#include "codegen/cpu/loop_cells.h"
 #include "codegen/cpu/loop_nest.h"
 #include "kernels/reduction.h"
 
@@ -17,30 +19,30 @@ namespace ullage::cpu {
 // Why a dtype or an operation cannot be compiled; empty if all can.
 std::string unsupported(const Expr& expr, const std::vector<bool>& needed);
 
-// Runs the box lower <= index < upper of the nest; the arrays have one entry per dimension of the
-// nest, and no side of the box is empty.
-using LoopFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
-                              const int64_t* upper);
+// Runs the box lower <= index < upper of a nest, which is given as the cells that it was cut into;
+// the arrays have one entry per dimension of the nest, and no side of the box is empty. `numbers`,
+// here and below: what was taken out of the code (runtime_numbers.h).
+using LoopFunction = void (*)(std::byte* const* buffers, const int64_t* lower, const int64_t* upper,
+                              const int64_t* numbers);
 void emit_loop(llvm::Module& module, const Host& host, const std::string& name,
-               const LoopNest& nest, int first_output);
+               const std::vector<LoopCell>& cells, int first_output);
 
 // Parts of products: a box of an expression that also reads or writes a side array of f32, whose
 // element for an index is side[(outer - outer_origin) * outer_stride + inner - inner_origin], where
 // outer and inner are the flat indices of two groups of dimensions.
 struct BoxSide {
   enum class Kind : uint8_t {
-    evaluate,  // writes the root's value, converted to f32, to the side array; no outputs
+    evaluate,  // writes the value of the cells' root, as f32, to the side array; no outputs
     epilogue,  // accumulator nodes read the side array
   };
   Kind kind = Kind::evaluate;
-  int32_t root = -1;                  // of evaluate
   std::vector<int64_t> outer, inner;  // per dimension of the nest: its stride in the flat index
 };
 using BoxFunction = void (*)(std::byte* const* buffers, const int64_t* lower, const int64_t* upper,
-                             float* side, int64_t outer_stride, int64_t outer_origin,
-                             int64_t inner_origin);
-void emit_box(llvm::Module& module, const Host& host, const std::string& name, const LoopNest& nest,
-              int first_output, const BoxSide& side);
+                             const int64_t* numbers, float* side, int64_t outer_stride,
+                             int64_t outer_origin, int64_t inner_origin);
+void emit_box(llvm::Module& module, const Host& host, const std::string& name,
+              const std::vector<LoopCell>& cells, int first_output, const BoxSide& side);
 
 // The sum of constant offsets and invariant dynamic terms of the accesses, in elements.
 using OffsetsFunction = void (*)(std::byte* const* buffers, int64_t* offsets);
@@ -52,7 +54,8 @@ void emit_offsets(llvm::Module& module, const Host& host, const std::string& nam
 // dimensions: single batches and outer columns, at most dot_strip(rows) inner columns, and a range
 // of k that starts at a block. Sums have room for whole vectors.
 using SmallDotFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
-                                  const int64_t* upper, const std::byte* const* x, float* sums);
+                                  const int64_t* upper, const std::byte* const* x, float* sums,
+                                  const int64_t* numbers);
 // The more columns, the longer the stretches of memory that are read; the sums of all rows stay in
 // the nearest cache.
 constexpr int64_t dot_strip(int64_t rows) {
@@ -60,7 +63,7 @@ constexpr int64_t dot_strip(int64_t rows) {
 }
 
 struct SmallDotCode {
-  LoopNest weights;
+  LoopNest weights;  // its vector_dim: the innermost of k or of the columns
   int32_t root = -1;
   std::vector<int> batch_dims, column_dims,
       k_dims;                      // of the nest, outermost first; the latter two have one at least
@@ -88,7 +91,8 @@ void emit_rng(llvm::Module& module, const Host& host, const std::string& name, b
 // boxes of parallel dimensions may run at the same time.
 inline constexpr int64_t kAllTargets = INT64_MAX;  // as `last`, with 0 as `first`
 using ScatterFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
-                                 const int64_t* upper, int64_t first, int64_t last);
+                                 const int64_t* upper, int64_t first, int64_t last,
+                                 const int64_t* numbers);
 struct ScatterCode {
   LoopNest nest;  // groups are ScatterKernel::Dim
   int32_t in_range = -1;
@@ -108,8 +112,8 @@ void emit_scatter(llvm::Module& module, const Host& host, const std::string& nam
 // the scanned one: then 16 elements are combined among themselves (with the ones 1, 2, 4 and 8
 // places before), and the last of the 16 before with each.
 inline constexpr int64_t kScanBlock = 4096;
-using ScanFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
-                              const int64_t* upper);
+using ScanFunction = void (*)(std::byte* const* buffers, const int64_t* lower, const int64_t* upper,
+                              const int64_t* numbers);
 struct ScanCode {
   LoopNest nest;  // vector_dim: the lanes' dimension
   LoopKernel::Reduction reduction;
@@ -138,7 +142,7 @@ void emit_merge(llvm::Module& module, const Host& host, const std::string& name,
 // A reduction over the box; `continues` != 0 starts from what the outputs hold instead of the
 // initial values.
 using ReductionFunction = void (*)(std::byte* const* buffers, const int64_t* lower,
-                                   const int64_t* upper, int64_t continues);
+                                   const int64_t* upper, int64_t continues, const int64_t* numbers);
 inline constexpr int64_t kReductionStrip =
     2048;  // columns whose accumulators are on the stack at a time
 

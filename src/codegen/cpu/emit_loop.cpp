@@ -13,8 +13,8 @@ namespace {
 // One cell of a nest.
 class LoopEmitter {
  public:
-  LoopEmitter(Emit& e, const LoopCell& cell, const LoopNest& whole, const BoxSide* side)
-      : e_(e), cell_(cell), whole_(whole), nest_(cell.nest), side_(side) {
+  LoopEmitter(Emit& e, const LoopCell& cell, const BoxSide* side)
+      : e_(e), cell_(cell), nest_(cell.nest), side_(side) {
     if (evaluates()) roots_.push_back(cell.root);
     for (const KernelOutput& output : nest_.outputs) roots_.push_back(output.node);
   }
@@ -40,10 +40,9 @@ class LoopEmitter {
     for (size_t d = 0; d < nest_.extents.size(); ++d) {
       Value* low = e_.bound(1, static_cast<int>(d));
       Value* high = e_.bound(2, static_cast<int>(d));
-      bool cut = cell_.lower[d] > 0 || cell_.upper[d] < whole_.extents[d];
-      if (cut) {
-        low = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, low, e_.i64(cell_.lower[d]));
-        high = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, e_.i64(cell_.upper[d]));
+      if (cell_.cut[d]) {
+        low = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, low, e_.number(cell_.lower[d]));
+        high = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, e_.number(cell_.upper[d]));
         Value* inside = e_.b.CreateICmpSLT(low, high);
         some = some ? e_.b.CreateAnd(some, inside) : inside;
       }
@@ -190,20 +189,19 @@ class LoopEmitter {
   Value* flat(const std::vector<int64_t>& strides, unsigned origin) {
     Value* sum = e_.b.CreateNeg(e_.function->getArg(origin));
     for (size_t d = 0; d < strides.size(); ++d)
-      if (strides[d] != 0)
-        sum = e_.b.CreateAdd(sum, e_.b.CreateMul(values_->index[d], e_.i64(strides[d])));
+      if (strides[d] != 0) sum = e_.b.CreateAdd(sum, e_.scaled(values_->index[d], strides[d]));
     return sum;
   }
   // Of the element at the current indices.
   Value* side_address() {
-    Value* outer = e_.b.CreateMul(flat(side_->outer, 5), e_.function->getArg(4));
-    return e_.b.CreateGEP(e_.b.getFloatTy(), e_.function->getArg(3),
-                          e_.b.CreateAdd(outer, flat(side_->inner, 6)));
+    Value* outer = e_.b.CreateMul(flat(side_->outer, 6), e_.function->getArg(5));
+    return e_.b.CreateGEP(e_.b.getFloatTy(), e_.function->getArg(4),
+                          e_.b.CreateAdd(outer, flat(side_->inner, 7)));
   }
 
   Emit& e_;
   const LoopCell& cell_;
-  const LoopNest &whole_, &nest_;  // nest_: of the cell
+  const LoopNest& nest_;
   const BoxSide* side_;
   ExprEmitter* values_ = nullptr;
   std::vector<int32_t> roots_;
@@ -213,29 +211,28 @@ class LoopEmitter {
 }  // namespace
 
 static void emit_cells(llvm::Module& module, const Host& host, const std::string& name,
-                       const LoopNest& nest, int first_output, const BoxSide* side) {
+                       const std::vector<LoopCell>& cells, int first_output, const BoxSide* side) {
   Emit e(module, host);
   llvm::Type* pointer = e.b.getPtrTy();
   llvm::Type* i64 = e.b.getInt64Ty();
-  std::vector<llvm::Type*> parameters = {pointer, pointer, pointer};
+  std::vector<llvm::Type*> parameters = {pointer, pointer, pointer, pointer};
   if (side) parameters.insert(parameters.end(), {pointer, i64, i64, i64});
   e.function = llvm::Function::Create(llvm::FunctionType::get(e.b.getVoidTy(), parameters, false),
                                       llvm::Function::ExternalLinkage, name, e.module);
   e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
-  bool evaluates = side && side->kind == BoxSide::Kind::evaluate;
-  for (const LoopCell& cell : cut_at_tests(nest, evaluates ? side->root : -1))
-    LoopEmitter(e, cell, nest, side).emit(first_output);
+  e.numbers = e.function->getArg(3);
+  for (const LoopCell& cell : cells) LoopEmitter(e, cell, side).emit(first_output);
   e.b.CreateRetVoid();
 }
 
 void emit_loop(llvm::Module& module, const Host& host, const std::string& name,
-               const LoopNest& nest, int first_output) {
-  emit_cells(module, host, name, nest, first_output, nullptr);
+               const std::vector<LoopCell>& cells, int first_output) {
+  emit_cells(module, host, name, cells, first_output, nullptr);
 }
 
-void emit_box(llvm::Module& module, const Host& host, const std::string& name, const LoopNest& nest,
-              int first_output, const BoxSide& side) {
-  emit_cells(module, host, name, nest, first_output, &side);
+void emit_box(llvm::Module& module, const Host& host, const std::string& name,
+              const std::vector<LoopCell>& cells, int first_output, const BoxSide& side) {
+  emit_cells(module, host, name, cells, first_output, &side);
 }
 
 void emit_offsets(llvm::Module& module, const Host& host, const std::string& name, const Expr& expr,

@@ -150,7 +150,7 @@ class ReduceEmitter {
         put(total_[0], dtype, v, starting_value(0));
       });
       e_.loop(lower_[first], upper_[first], code_.block_length, [&](Value* from) {
-        Value* to = minimum(e_.b.CreateAdd(from, e_.i64(code_.block_length)), upper_[first]);
+        Value* to = minimum(e_.b.CreateAdd(from, e_.number(code_.block_length)), upper_[first]);
         e_.loop(e_.i64(0), n, kLanes, [&](Value* v) { put(block_[0], dtype, v, identity(true)); });
         column_rows(0, from, to, strip, n);
         e_.loop(e_.i64(0), n, kLanes, [&](Value* v) {
@@ -217,7 +217,7 @@ class ReduceEmitter {
     total = e_.loop_carrying(
         lower_[first], upper_[first], code_.block_length, total,
         [&](Value* from, std::vector<Value*> carried) {
-          Value* to = minimum(e_.b.CreateAdd(from, e_.i64(code_.block_length)), upper_[first]);
+          Value* to = minimum(e_.b.CreateAdd(from, e_.number(code_.block_length)), upper_[first]);
           std::vector<Value*> sums =
               row_elements(0, from, to, std::vector<Value*>(4, identity(true)));
           Value* sum = combine(combine(sums[0], sums[1]), combine(sums[2], sums[3]));
@@ -358,9 +358,10 @@ void emit_reduction(llvm::Module& module, const Host& host, const std::string& n
   Emit e(module, host);
   llvm::Type* pointer = e.b.getPtrTy();
   e.function = llvm::Function::Create(
-      llvm::FunctionType::get(e.b.getVoidTy(), {pointer, pointer, pointer, e.b.getInt64Ty()},
-                              false),
+      llvm::FunctionType::get(e.b.getVoidTy(),
+                              {pointer, pointer, pointer, e.b.getInt64Ty(), pointer}, false),
       llvm::Function::ExternalLinkage, name, module);
+  e.numbers = e.function->getArg(4);
   e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
   ReduceEmitter(e, code).emit();
   e.b.CreateRetVoid();

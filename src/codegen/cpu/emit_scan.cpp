@@ -237,8 +237,9 @@ void emit_scan(llvm::Module& module, const Host& host, const std::string& name,
   Emit e(module, host);
   llvm::Type* pointer = e.b.getPtrTy();
   e.function = llvm::Function::Create(
-      llvm::FunctionType::get(e.b.getVoidTy(), {pointer, pointer, pointer}, false),
+      llvm::FunctionType::get(e.b.getVoidTy(), {pointer, pointer, pointer, pointer}, false),
       llvm::Function::ExternalLinkage, name, module);
+  e.numbers = e.function->getArg(3);
   e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
   ScanEmitter(e, code).emit();
   e.b.CreateRetVoid();

@@ -259,8 +259,10 @@ void emit_scatter(llvm::Module& module, const Host& host, const std::string& nam
   llvm::Type* pointer = e.b.getPtrTy();
   llvm::Type* i64 = e.b.getInt64Ty();
   e.function = llvm::Function::Create(
-      llvm::FunctionType::get(e.b.getVoidTy(), {pointer, pointer, pointer, i64, i64}, false),
+      llvm::FunctionType::get(e.b.getVoidTy(), {pointer, pointer, pointer, i64, i64, pointer},
+                              false),
       llvm::Function::ExternalLinkage, name, module);
+  e.numbers = e.function->getArg(5);
   e.b.SetInsertPoint(llvm::BasicBlock::Create(e.context, "entry", e.function));
   ScatterEmitter(e, code).emit();
   e.b.CreateRetVoid();

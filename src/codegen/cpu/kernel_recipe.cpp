@@ -10,6 +10,7 @@
 #include "codegen/cpu/library_kernels.h"
 #include "codegen/cpu/loop_cells.h"
 #include "codegen/cpu/loop_nest.h"
+#include "codegen/cpu/runtime_numbers.h"
 
 namespace ullage {
 
@@ -26,21 +27,6 @@ static double stored_bytes_per_element(const LoopNest& nest) {
   return bytes;
 }
 
-static void append_key(std::string& key, const LoopNest& nest) {
-  append_key(key, nest.vector_dim);
-  append_key(key, nest.tile_dim);
-  for (int dim : nest.order) append_key(key, dim);
-  append_key(key, nest.small_index);
-  append_key(key, static_cast<int64_t>(nest.extents.size()));
-  for (LoopRole role : nest.roles) key.push_back(static_cast<char>(role));
-  append_key(key, nest.expr);
-  for (const KernelOutput& output : nest.outputs) {
-    append_key(key, output.node);
-    append_key(key, output.result);
-    append_key(key, output.store);
-  }
-}
-
 static double compile_weight(const Expr& expr) {
   return 4 + static_cast<double>(expr.nodes.size()) + operations_per_element(expr);
 }
@@ -48,17 +34,20 @@ static double compile_weight(const Expr& expr) {
 static Result<KernelRecipe> loop_recipe(const Kernel& kernel, const LoopKernel& loop) {
   LoopNest nest = make_loop_nest(loop);
   int first_output = static_cast<int>(kernel.inputs.size());
+  std::vector<LoopCell> cells = cut_at_tests(nest);
+  RuntimeNumbers numbers;
+  numbers.take(cells);
   std::string key = "loop";
   append_key(key, first_output);
-  append_key(key, nest);
-  append_cells_key(key, cut_at_tests(nest));
+  append_cells_key(key, cells);
   LoopShape shape = loop_shape(nest, stored_bytes_per_element(nest));
+  shape.numbers = numbers.values();
   double weight = compile_weight(nest.expr);
   KernelRecipe recipe;
   recipe.functions.push_back({std::move(key),
-                              [nest = std::move(nest), first_output](
+                              [cells = std::move(cells), first_output](
                                   llvm::Module& module, const Host& host, const std::string& name) {
-                                cpu::emit_loop(module, host, name, nest, first_output);
+                                cpu::emit_loop(module, host, name, cells, first_output);
                               },
                               weight});
   recipe.finish = [shape = std::move(shape)](const std::vector<void*>& functions,
@@ -69,7 +58,13 @@ static Result<KernelRecipe> loop_recipe(const Kernel& kernel, const LoopKernel& 
   return recipe;
 }
 
-static KernelRecipe::Code reduction_function(cpu::ReductionCode code) {
+// Its numbers become the next ones of the shape.
+static KernelRecipe::Code reduction_function(cpu::ReductionCode code, ReductionShape& shape) {
+  double weight = 10 + 3 * compile_weight(code.nest.expr);
+  RuntimeNumbers numbers;
+  numbers.take(code.nest);
+  numbers.take_any(code.block_length);
+  shape.numbers.push_back(numbers.values());
   std::string key = "reduction";
   append_key(key, code.first_output);
   append_key(key, static_cast<int64_t>(code.form));
@@ -80,7 +75,6 @@ static KernelRecipe::Code reduction_function(cpu::ReductionCode code) {
   for (int32_t node : code.reduction.initial) append_key(key, node);
   for (int32_t node : code.reduction.body_results) append_key(key, node);
   for (DType dtype : code.output_dtypes) key.push_back(static_cast<char>(dtype));
-  double weight = 10 + 3 * compile_weight(code.nest.expr);
   return {
       std::move(key),
       [code = std::move(code)](llvm::Module& module, const Host& host, const std::string& name) {
@@ -142,10 +136,11 @@ static Result<KernelRecipe> reduction_recipe(const Kernel& kernel, const LoopKer
 
   KernelRecipe recipe;
   if (plan.split) {
-    recipe.functions.push_back(reduction_function(block_reduction(code)));
-    recipe.functions.push_back(reduction_function(combining_reduction(code, code.first_output)));
+    recipe.functions.push_back(reduction_function(block_reduction(code), shape));
+    recipe.functions.push_back(
+        reduction_function(combining_reduction(code, code.first_output), shape));
   } else {
-    recipe.functions.push_back(reduction_function(code));
+    recipe.functions.push_back(reduction_function(code, shape));
   }
   recipe.finish = [shape = std::move(shape)](const std::vector<void*>& functions,
                                              std::shared_ptr<const void> owner) {

@@ -8,6 +8,7 @@
 #include "codegen/cpu/loop_cells.h"
 #include "codegen/cpu/loop_nest.h"
 #include "codegen/cpu/radix_sort.h"
+#include "codegen/cpu/runtime_numbers.h"
 #include "runtime/thread_pool.h"
 #include "support/check.h"
 
@@ -21,8 +22,9 @@ constexpr int64_t kFirstRuns = 2048;  // positions that one thread merges before
 
 struct SortShape {
   SortPlan plan;
-  std::vector<int64_t> widths;  // bytes of an element, per operand
-  uint64_t infinity = 0;        // of method `values` with form canonical
+  std::vector<int64_t> widths;                // bytes of an element, per operand
+  uint64_t infinity = 0;                      // of method `values` with form canonical
+  std::vector<std::vector<int64_t>> numbers;  // per function for keys
 };
 
 template <typename F>
@@ -220,7 +222,8 @@ class CompiledSort : public CompiledKernel {
     bound[operands()] = reinterpret_cast<std::byte*>(keys) - first * sizeof(Key);
     int64_t outer = slice / shape_.plan.inner, inner = slice % shape_.plan.inner;
     int64_t lower[] = {outer, inner, from}, upper[] = {outer + 1, inner + 1, to};
-    reinterpret_cast<cpu::LoopFunction>(functions_[k])(bound, lower, upper);
+    reinterpret_cast<cpu::LoopFunction>(functions_[k])(bound, lower, upper,
+                                                       shape_.numbers[k].data());
   }
 
   template <typename Pair>
@@ -332,7 +335,8 @@ uint64_t infinity_bits(DType dtype) {
   }
 }
 
-KernelRecipe::Code key_function(const SortPlan& plan, int32_t node, int first_output) {
+KernelRecipe::Code key_function(SortShape& shape, int32_t node, int first_output) {
+  const SortPlan& plan = shape.plan;
   LoopNest nest;
   nest.extents = {plan.outer, plan.inner, plan.extent};
   nest.roles.assign(3, LoopRole::parallel);
@@ -342,12 +346,14 @@ KernelRecipe::Code key_function(const SortPlan& plan, int32_t node, int first_ou
   nest.vector_dim = 2;
   std::string key = "sort keys";
   append_key(key, first_output);
-  append_key(key, nest.expr);
-  append_cells_key(key, cut_at_tests(nest));
-  append_key(key, node);
+  std::vector<LoopCell> cells = cut_at_tests(nest);
+  RuntimeNumbers numbers;
+  numbers.take(cells);
+  shape.numbers.push_back(numbers.values());
+  append_cells_key(key, cells);
   return {std::move(key),
-          [nest, first_output](llvm::Module& module, const Host& host, const std::string& name) {
-            cpu::emit_loop(module, host, name, nest, first_output);
+          [cells, first_output](llvm::Module& module, const Host& host, const std::string& name) {
+            cpu::emit_loop(module, host, name, cells, first_output);
           },
           10 + 2 * static_cast<double>(plan.expr.nodes.size())};
 }
@@ -391,7 +397,7 @@ Result<KernelRecipe> sort_recipe(const Kernel& kernel, const LibraryKernel& libr
     } else {
       for (int32_t node : shape.plan.keys)
         recipe.functions.push_back(
-            key_function(shape.plan, node, static_cast<int>(merge.operands.size())));
+            key_function(shape, node, static_cast<int>(merge.operands.size())));
     }
   }
   recipe.finish = [shape](const std::vector<void*>& functions, std::shared_ptr<const void> code) {

@@ -196,6 +196,7 @@ std::vector<LoopCell> cells_between(const Breaks& at, const LoopNest& nest, int3
     for (size_t d = 0; d < rank; ++d) {
       cell.lower.push_back(at[d][position[d]]);
       cell.upper.push_back(at[d][position[d] + 1]);
+      cell.cut.push_back(at[d].size() > 2);
     }
     std::vector<std::optional<bool>> tests(nest.expr.nodes.size());
     for (size_t i = 0; i < nest.expr.nodes.size(); ++i) {
@@ -250,10 +251,15 @@ std::vector<LoopCell> cut_at_tests(const LoopNest& nest, int32_t root) {
 
 void append_cells_key(std::string& key, const std::vector<LoopCell>& cells) {
   append_key(key, static_cast<int64_t>(cells.size()));
-  if (cells.size() == 1) return;
   for (const LoopCell& cell : cells) {
-    for (int64_t at : cell.lower) append_key(key, at);
-    for (int64_t at : cell.upper) append_key(key, at);
+    append_key(key, cell.root);
+    append_key(key, cell.nest);
+    for (size_t d = 0; d < cell.cut.size(); ++d) {
+      append_key(key, cell.cut[d]);
+      if (!cell.cut[d]) continue;
+      append_key(key, cell.lower[d]);
+      append_key(key, cell.upper[d]);
+    }
   }
 }
 

@@ -12,6 +12,7 @@ namespace ullage {
 
 struct LoopCell {
   std::vector<int64_t> lower, upper;  // of the nest's dimensions
+  std::vector<bool> cut;              // along a dimension: there is more of the nest than this
   LoopNest nest;
   int32_t root = -1;  // what became of the root
 };
@@ -21,7 +22,7 @@ struct LoopCell {
 // node that is needed beside the outputs, or -1.
 std::vector<LoopCell> cut_at_tests(const LoopNest& nest, int32_t root = -1);
 
-// What the code of the cells depends on beside the nest.
+// Text that is equal for cells that give the same code.
 void append_cells_key(std::string& key, const std::vector<LoopCell>& cells);
 
 }  // namespace ullage

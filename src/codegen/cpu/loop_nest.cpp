@@ -1,7 +1,6 @@
 #include "codegen/cpu/loop_nest.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "support/check.h"
 
@@ -225,9 +224,10 @@ std::vector<uint64_t> dependences(const Expr& expr) {
 }
 
 void append_key(std::string& key, int64_t value) {
-  char bytes[sizeof value];
-  std::memcpy(bytes, &value, sizeof value);
-  key.append(bytes, sizeof value);
+  // Seven bits a byte, small magnitudes first (LEB128 of the zigzag code).
+  uint64_t code = static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
+  for (; code >= 128; code >>= 7) key.push_back(static_cast<char>(code | 128));
+  key.push_back(static_cast<char>(code));
 }
 
 void append_key(std::string& key, const Access& access) {
@@ -259,6 +259,21 @@ void append_key(std::string& key, const Expr& expr) {
     append_key(key, node.lower);
     append_key(key, node.upper);
     for (uint64_t bits : node.bits) append_key(key, static_cast<int64_t>(bits));
+  }
+}
+
+void append_key(std::string& key, const LoopNest& nest) {
+  append_key(key, nest.vector_dim);
+  append_key(key, nest.tile_dim);
+  for (int dim : nest.order) append_key(key, dim);
+  append_key(key, nest.small_index);
+  append_key(key, static_cast<int64_t>(nest.extents.size()));
+  for (LoopRole role : nest.roles) key.push_back(static_cast<char>(role));
+  append_key(key, nest.expr);
+  for (const KernelOutput& output : nest.outputs) {
+    append_key(key, output.node);
+    append_key(key, output.result);
+    append_key(key, output.store);
   }
 }
 

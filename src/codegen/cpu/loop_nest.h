@@ -81,6 +81,7 @@ int64_t affine_bound(const Affine& affine, const std::vector<int64_t>& extents);
 // Text that is equal for expressions that give the same code.
 void append_key(std::string& key, const Expr& expr);
 void append_key(std::string& key, const Access& access);
+void append_key(std::string& key, const LoopNest& nest);  // all but its extents
 void append_key(std::string& key, int64_t value);
 
 }  // namespace ullage

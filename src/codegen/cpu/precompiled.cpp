@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <future>
 #include <map>
 
 #include "codegen/cpu/jit.h"
@@ -81,14 +82,13 @@ Status write_precompiled(std::span<const KernelGraph* const> graphs, const std::
   std::string table =
       "#include <string_view>\n#include <span>\n\n#include \"codegen/cpu/precompiled.h\"\n\n"
       "using namespace std::string_view_literals;\n\n";
+  std::vector<std::future<Result<std::string>>> objects;
   for (const Level& level : kLevels) {
     auto units = units_of(graphs, level);
     if (!units) return units.diagnostics();
-    std::vector<const JitUnit*> all;
     std::string rows;
     table += "extern \"C\" {\n";
     for (const auto& [key, unit] : *units) {
-      all.push_back(&unit);
       table += fmt::format("void {}();\n", unit.name);
       rows += fmt::format("  {{{}sv, {}}},\n", literal(key), unit.name);
     }
@@ -98,10 +98,17 @@ Status write_precompiled(std::span<const KernelGraph* const> graphs, const std::
         "const std::span<const PrecompiledFunction> precompiled_{0} = functions_{0};\n\n"
         "}}  // namespace ullage\n\n",
         level.name, rows);
-    Result<std::string> object = compile_object(all, any_host(level.level));
+    objects.push_back(std::async(std::launch::async, [units = std::move(*units), &level] {
+      std::vector<const JitUnit*> all;
+      for (const auto& [key, unit] : units) all.push_back(&unit);
+      return compile_object(all, any_host(level.level));
+    }));
+  }
+  for (size_t i = 0; i < objects.size(); ++i) {
+    Result<std::string> object = objects[i].get();
     if (!object) return object.diagnostics();
     if (Status linkable = check_linkable(*object); !linkable) return linkable;
-    std::string path = fmt::format("{}/{}.o", folder, level.name);
+    std::string path = fmt::format("{}/{}.o", folder, kLevels[i].name);
     if (!write_file(path, *object)) return error("cannot write " + path);
   }
   if (!write_file(folder + "/table.cpp", table))

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "codegen/cpu/kernel_testing.h"
@@ -92,6 +93,88 @@ TEST(Precompiled, ArraysAndScalars) {
                               scalar ? "%c" : "%b"),
                   {floats(450, 1), floats(scalar ? 1 : 450, 2)});
     }
+}
+
+// A program of one argument; the last line of the body makes %r.
+void expect_same(const std::string& argument, const std::string& result, const std::string& body,
+                 size_t count) {
+  expect_same(fmt::format("func.func public @main(%a: tensor<{}>) -> tensor<{}> {{\n{}\n  return "
+                          "%r : tensor<{}>\n}}",
+                          argument, result, body, result),
+              {floats(count, 1)});
+}
+
+TEST(Precompiled, MovesOfOtherSizes) {
+  for (const char* shape : {"70x130", "4x7", "19x3", "2x300"}) {
+    int rows = 0, columns = 0;
+    ASSERT_EQ(std::sscanf(shape, "%dx%d", &rows, &columns), 2);
+    size_t count = static_cast<size_t>(rows) * static_cast<size_t>(columns);
+    auto one = [&](const std::string& op, int r, int c, const std::string& form) {
+      std::string from = fmt::format("{}xf32", shape), to = fmt::format("{}x{}xf32", r, c);
+      expect_same(
+          from, to,
+          fmt::format("  %r = stablehlo.{} %a{} : (tensor<{}>) -> tensor<{}>", op, form, from, to),
+          count);
+    };
+    one("transpose", columns, rows, ", dims = [1, 0]");
+    one("reverse", rows, columns, ", dims = [0]");
+    if (rows > 4) {
+      one("slice", rows - 2, columns - 1, fmt::format(" [1:{}, 0:{}]", rows - 1, columns - 1));
+    }
+  }
+  for (int edge : {1, 40})
+    expect_same("70x130xf32", fmt::format("{}x{}xf32", 70 + 2 * edge, 130 + 2 * edge),
+                fmt::format("  %z = stablehlo.constant dense<7.5> : tensor<f32>\n"
+                            "  %r = stablehlo.pad %a, %z, low = [{0}, {0}], high = [{0}, {0}], "
+                            "interior = [0, 0] : (tensor<70x130xf32>, tensor<f32>) -> "
+                            "tensor<{1}x{2}xf32>",
+                            edge, 70 + 2 * edge, 130 + 2 * edge),
+                9100);
+}
+
+TEST(Precompiled, ReductionsOfOtherSizes) {
+  for (const char* op : {"add", "maximum"})
+    for (auto [rows, columns] : {std::pair{70, 130}, {40, 2}, {1000, 33}, {3, 5000}})
+      for (int dim : {0, 1}) {
+        std::string from = fmt::format("{}x{}xf32", rows, columns);
+        std::string to = fmt::format("{}xf32", dim == 0 ? columns : rows);
+        expect_same(from, to,
+                    fmt::format("  %z = stablehlo.constant dense<-2.5> : tensor<f32>\n"
+                                "  %r = stablehlo.reduce(%a init: %z) applies stablehlo.{} across "
+                                "dimensions = [{}] : (tensor<{}>, tensor<f32>) -> tensor<{}>",
+                                op, dim, from, to),
+                    static_cast<size_t>(rows) * static_cast<size_t>(columns));
+      }
+}
+
+TEST(Precompiled, RowsSpreadOverAMatrixAndConstants) {
+  expect_same(
+      R"(func.func public @main(%a: tensor<33x70xf32>, %b: tensor<70xf32>) -> tensor<33x70xf32> {
+  %s = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<70xf32>) -> tensor<33x70xf32>
+  %r = stablehlo.multiply %a, %s : tensor<33x70xf32>
+  return %r : tensor<33x70xf32>
+})",
+      {floats(2310, 1), floats(70, 2)});
+  for (const char* value : {"3.25", "0.0", "-1.0", "0x7FC00000"})
+    for (const char* op : {"add", "multiply", "divide", "maximum"})
+      expect_same("33x70xf32", "33x70xf32",
+                  fmt::format("  %c = stablehlo.constant dense<{}> : tensor<33x70xf32>\n"
+                              "  %r = stablehlo.{} %a, %c : tensor<33x70xf32>",
+                              value, op),
+                  2310);
+}
+
+TEST(Precompiled, ProductsOfAMatrixAndAVector) {
+  for (auto [rows, columns] : {std::pair{37, 300}, {300, 37}}) {
+    std::string text = fmt::format(
+        "func.func public @main(%a: tensor<{0}x{1}xf32>, %b: tensor<{1}xf32>) -> tensor<{0}xf32> "
+        "{{\n  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : "
+        "(tensor<{0}x{1}xf32>, tensor<{1}xf32>) -> tensor<{0}xf32>\n  return %r : "
+        "tensor<{0}xf32>\n}}",
+        rows, columns);
+    expect_same(text, {floats(static_cast<size_t>(rows * columns), 1),
+                       floats(static_cast<size_t>(columns), 2)});
+  }
 }
 
 TEST(Precompiled, SumsOfEverything) {
