@@ -352,7 +352,12 @@ Status GraphBuilder::emit_library(Op* op, const LibraryOperation& library) {
     Status status = region_body(op, op->nested(0), kernel.body, kernel.body_results);
     if (!status) return status;
   }
-  return emit_whole(op, std::move(kernel), std::string(library.name));
+  Status status = emit_whole(op, std::move(kernel), std::string(library.name));
+  if (!status || !library.leaves_out) return status;
+  const std::vector<ValueId>& outputs = graph_.kernels.back().outputs;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (library.leaves_out(*op, i)) graph_.values[static_cast<size_t>(outputs[i])].bytes = 0;
+  return status;
 }
 
 Result<std::shared_ptr<KernelGraph>> GraphBuilder::nested_graph(

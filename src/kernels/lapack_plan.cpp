@@ -230,6 +230,11 @@ LapackChoice finish(LapackPlan plan, const Op& op, int64_t batch_rank) {
     for (const LapackPart& part : *parts)
       if (part.rows * part.columns >= int64_t{1} << 31)
         return refused("matrices have more elements than LAPACK numbers");
+  for (size_t i = 0; i < plan.results.size(); ++i) plan.results[i].read = op.result(i)->has_uses();
+  if ((plan.routine == LapackRoutine::gesdd || plan.routine == LapackRoutine::gesvd) &&
+      plan.mode == 'N')
+    for (size_t i : {size_t{2}, size_t{3}})  // the vectors that are not computed
+      if (!plan.results[i].read) plan.results[i].rows = plan.results[i].columns = 1;
   plan.dtype = plan.operands[0].held;
   size_work(plan);
   plan.transposed = (plan.routine == LapackRoutine::potrf || plan.routine == LapackRoutine::trsm) &&

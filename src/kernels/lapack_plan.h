@@ -41,6 +41,7 @@ struct LapackPart {
   int64_t rows = 1, columns = 1;
   int64_t bytes = 0;   // of one batch entry in the program's array
   int64_t offset = 0;  // in scratch; -1: used where it is
+  bool read = true;    // of a result: by anyone
 };
 
 struct LapackPlan {

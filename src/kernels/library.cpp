@@ -54,6 +54,11 @@ double lapack_operations(const LibraryKernel& kernel) {
   return static_cast<double>(plan.batch) * plan.operations;
 }
 
+bool lapack_leaves_out(const Op& op, size_t result) {
+  const LapackPart part = plan_lapack(op).plan->results[result];
+  return !part.read && part.offset >= 0;
+}
+
 std::string accept(const Op&) {
   return {};
 }
@@ -132,10 +137,11 @@ const Row kRows[] = {
       },
       fft_operations}},
     {OpKind::convolution,
-     {"convolution", refuse_convolution, nullptr, convolution_operations, nullptr, true}},
+     {"convolution", refuse_convolution, nullptr, convolution_operations, nullptr, nullptr, true}},
     {OpKind::create_token, {"token", accept, no_scratch, no_operations}},
     {OpKind::after_all, {"token", accept, no_scratch, no_operations}},
-    {OpKind::custom_call, {"lapack", refuse_lapack, lapack_scratch, lapack_operations}},
+    {OpKind::custom_call,
+     {"lapack", refuse_lapack, lapack_scratch, lapack_operations, nullptr, lapack_leaves_out}},
 };
 
 }  // namespace

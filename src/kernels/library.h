@@ -24,6 +24,8 @@ struct LibraryOperation {
   double (*operations)(const LibraryKernel& kernel) = nullptr;
   // Operands whose results may take their memory, result i that of operand i; null: none.
   std::vector<int32_t> (*in_place)(const LibraryKernel& kernel) = nullptr;
+  // Whether a result that nobody reads is not written: it has no memory. Null: all are.
+  bool (*leaves_out)(const Op& op, size_t result) = nullptr;
   bool is_product = false;  // they are multiply-adds at the rate of matrix products
 };
 

@@ -1,6 +1,7 @@
 // From a schedule to a plan: buffers for its slots and scratch, steps with their pieces, a time
 // line through loops and branches, and addresses from the packer.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <unordered_map>
 
@@ -16,11 +17,19 @@ namespace {
 using VariantNumbers = std::map<std::vector<int64_t>, int32_t>;  // by kernel, axis and slices
 
 constexpr int64_t kAlignment = 64;
+constexpr size_t kFewBuffers = 64;       // where it matters how small ones lie
 constexpr int64_t kSmallestHost = 4096;  // bytes; smaller memory of others is left alone
 constexpr int64_t kHostSteps = 20'000'000;
 
 int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Large buffers begin with a line of the cache; small ones at a multiple of their elements' size.
+int64_t least_alignment(const PlanBuffer& buffer) {
+  if (buffer.bytes >= kAlignment || buffer.kind == PlanBuffer::Kind::scratch) return kAlignment;
+  return static_cast<int64_t>(
+      std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(buffer.bytes, 1, 8))));
 }
 
 class Layout {
@@ -363,6 +372,16 @@ class Layout {
     options.node_limit = 200'000;
     options.step_limit = 300'000'000;
     PackResult packed = pack(items, options);
+    if (items.size() <= kFewBuffers) {
+      for (size_t i = 0; i < items.size(); ++i) {
+        items[i].size = plan_.buffers[packed_buffers[i]].bytes;
+        items[i].alignment = least_alignment(plan_.buffers[packed_buffers[i]]);
+      }
+      if (capacity) options.capacity = std::max<int64_t>(0, *capacity - plan_.separate_bytes);
+      options.node_limit = 20'000;
+      PackResult tight = pack(items, options);
+      if (tight.arena < packed.arena) packed = std::move(tight);
+    }
     for (size_t i = 0; i < items.size(); ++i)
       plan_.buffers[packed_buffers[i]].offset = plan_.separate_bytes + packed.offsets[i];
     plan_.arena_bytes = plan_.separate_bytes + packed.arena;
@@ -385,7 +404,7 @@ class Layout {
       live += change[t];
       if (live > most) most = live, plan_.peak_time = static_cast<int32_t>(t);
     }
-    plan_.peak_bytes = most;
+    plan_.peak_bytes = std::min(most, plan_.arena_bytes);
   }
 
   Plan plan_;

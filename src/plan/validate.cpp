@@ -68,7 +68,11 @@ class Validator {
       if (buffer.bytes == 0) continue;
       if (buffer.offset < 0 || buffer.offset + buffer.bytes > plan_.arena_bytes)
         complain("buffer {} lies outside the arena", b);
-      if (buffer.offset % 64 != 0) complain("buffer {} is not aligned", b);
+      // To a line of the cache; a smaller one to any element that it may hold.
+      int64_t alignment = 64;
+      if (buffer.bytes < 64 && buffer.kind != PlanBuffer::Kind::scratch)
+        for (alignment = 8; alignment > buffer.bytes;) alignment /= 2;
+      if (buffer.offset % alignment != 0) complain("buffer {} is not aligned", b);
       events.push_back({buffer.first, true, static_cast<int32_t>(b)});
       events.push_back({buffer.last + 1, false, static_cast<int32_t>(b)});
     }

@@ -1,6 +1,8 @@
 // What the planner finds for programs with loops and batched products, and that it is a plan.
 #include "plan/planner.h"
 
+#include <fmt/format.h>
+
 #include "plan/small_programs.h"
 #include "plan/validate.h"
 
@@ -107,6 +109,41 @@ TEST(Planner, ReadersComeBeforeTheUpdateInPlace) {
   Planned p = planned(kEarlyUpdate);
   EXPECT_EQ(p.free.temp_bytes, 0) << "scratch of the target is none";
   EXPECT_EQ(p.free.arena_bytes, 4 * (512 * 512 * 4)) << "three arguments and one result";
+}
+
+// Small arrays lie side by side, and large ones on lines of the cache.
+TEST(Planner, SmallBuffersTakeTheirBytes) {
+  Planned p = planned(R"(
+func.func public @main(%a: tensor<10xf32>, %b: tensor<300xf32>, %c: tensor<f32>) -> (tensor<10xf32>, tensor<f32>, tensor<300xf32>) {
+  %0 = stablehlo.negate %a : tensor<10xf32>
+  %1 = stablehlo.negate %c : tensor<f32>
+  %2 = stablehlo.negate %b : tensor<300xf32>
+  return %0, %1, %2 : tensor<10xf32>, tensor<f32>, tensor<300xf32>
+})");
+  EXPECT_LT(p.free.temp_bytes, 64);
+  for (const PlanBuffer& buffer : p.free.buffers) {
+    EXPECT_EQ(buffer.offset % (buffer.bytes == 1200 ? 64 : 4), 0);
+  }
+}
+
+// Singular values alone: neither the vectors nor what is left of the matrix have memory.
+TEST(Planner, ResultsThatNobodyReadsHaveNoMemory) {
+  auto program = [](const char* returned, const char* types) {
+    return planned(fmt::format(R"(
+func.func public @main(%a: tensor<64x64xf32>) -> ({1}) {{
+  %r:5 = stablehlo.custom_call @lapack_sgesdd_ffi(%a) {{mhlo.backend_config = {{mode = 78 : ui8}}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>, dense<[0, 1]> : tensor<2xindex>, dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]}} : (tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<i32>)
+  return {0} : {1}
+}})",
+                               returned, types)
+                       .c_str());
+  };
+  Planned one = program("%r#1", "tensor<64xf32>");
+  Planned two = program("%r#1, %r#2", "tensor<64xf32>, tensor<64x64xf32>");
+  constexpr int64_t kMatrix = 64 * 64 * 4;
+  EXPECT_LT(one.free.temp_bytes + kMatrix, two.free.temp_bytes + 128) << "the vectors in scratch";
+  int64_t buffers = 0;
+  for (const PlanBuffer& buffer : one.free.buffers) buffers += buffer.bytes == kMatrix;
+  EXPECT_EQ(buffers, 1) << "the argument";
 }
 
 // Three products in a row from one state of a loop to the next.

@@ -296,18 +296,38 @@ class CompiledDot : public CompiledKernel {
     }
     // Operands outside the piece may not be there to be read: another row stands for them.
     const std::byte* x_rows[kNarrow];
-    for (int64_t r = 0; r < rows; ++r)
-      x_rows[r] = x + (small_.x_together ? r : std::clamp(r, row0, row1 - 1)) * row_bytes;
+    auto find_rows = [&](const std::byte* first, int64_t bytes) {
+      for (int64_t r = 0; r < rows; ++r)
+        x_rows[r] = first + (small_.x_row_stride > 0 ? r : std::clamp(r, row0, row1 - 1)) * bytes;
+    };
     const std::vector<int64_t>& extents = small_.weights.extents;
     Corners box(extents);
-    for_boxes(extents, small_.batch_dims, 0, batch, batch + 1, box, [&] {
-      for_boxes(extents, small_.column_dims, 0, from, to, box, [&] {
-        for_boxes(extents, small_.k_dims, 0, piece.k0, piece.k1, box, [&] {
-          functions_.small(call.buffers, box.low, box.high, x_rows, sums,
-                           functions_.small_numbers.data());
+    auto multiply = [&](int64_t k0, int64_t k1) {
+      for_boxes(extents, small_.batch_dims, 0, batch, batch + 1, box, [&] {
+        for_boxes(extents, small_.column_dims, 0, from, to, box, [&] {
+          for_boxes(extents, small_.k_dims, 0, k0, k1, box, [&] {
+            functions_.small(call.buffers, box.low, box.high, x_rows, sums,
+                             functions_.small_numbers.data());
+          });
         });
       });
-    });
+    };
+    if (plan_.converted_by_blocks) {
+      const PlainOperand& plain = *(plan_.swapped ? plan_.rhs_plain : plan_.lhs_plain);
+      const int64_t size = storage_bytes(plain.dtype);
+      alignas(64) float held[kNarrow * kDotBlock];
+      if (row1 - row0 < rows) std::fill_n(held, rows * kDotBlock, 0.0f);
+      for (int64_t k = piece.k0; k < piece.k1; k += kDotBlock) {
+        const int64_t end = std::min(piece.k1, k + kDotBlock);
+        copy_rows_as_f32(matmul_type(plain.dtype), held + row0 * kDotBlock, kDotBlock,
+                         x + row0 * row_bytes + k * size, row_bytes / size, row1 - row0, end - k);
+        find_rows(reinterpret_cast<const std::byte*>(held) - k * 4, kDotBlock * 4);
+        multiply(k, end);
+      }
+    } else {
+      find_rows(x, row_bytes);
+      multiply(piece.k0, piece.k1);
+    }
     if (call.unfinished) {
       float* c = direct_output(call) + batch * out.batch_stride;
       for (int64_t r = row0; r < row1; ++r)
@@ -392,8 +412,8 @@ cpu::SmallDotCode small_code(const DotPlan& plan) {
   code.rows = static_cast<int>(std::min(plan.m, plan.n));
   code.lanes_along_k = plan.lanes_along_k;
   const std::optional<PlainOperand>& narrow = plan.swapped ? plan.rhs_plain : plan.lhs_plain;
-  code.x_together = !narrow;
-  code.x_dtype = narrow ? narrow->dtype : DType::f32;
+  code.x_row_stride = plan.converted_by_blocks ? kDotBlock : narrow ? 0 : 1;
+  code.x_dtype = narrow && !plan.converted_by_blocks ? narrow->dtype : DType::f32;
   code.x_stride = narrow ? narrow->k_stride : code.rows;
   LoopNest& nest = code.weights;
   auto dims = [&](int group) {
@@ -460,7 +480,7 @@ Result<KernelRecipe> dot_recipe(const Kernel& kernel, const DotKernel& dot) {
     append_key(key, small.block_rows);
     append_key(key, static_cast<int64_t>(small.x_dtype));
     append_key(key, small.x_stride);
-    append_key(key, small.x_together);
+    append_key(key, small.x_row_stride);
     for (int64_t extent : small.k_extents) append_key(key, extent);
     for (const std::vector<int>* dims : {&small.batch_dims, &small.column_dims, &small.k_dims}) {
       append_key(key, static_cast<int64_t>(dims->size()));

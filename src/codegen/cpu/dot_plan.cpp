@@ -56,19 +56,6 @@ std::optional<PlainOperand> plain_operand(const LoopNest& nest, int32_t root, in
   return PlainOperand{node->input, node->dtype, *batch, *free, *k, node->access};
 }
 
-MatmulType matmul_type(DType dtype) {
-  switch (dtype) {
-    case DType::bf16:
-      return MatmulType::bf16;
-    case DType::f16:
-      return MatmulType::f16;
-    case DType::i8:
-      return MatmulType::i8;
-    default:
-      return MatmulType::f32;
-  }
-}
-
 // Which of two groups' innermost dimensions suits vectors better; the first wins only if it is
 // better.
 bool prefers(const LoopNest& nest, int first, int second) {
@@ -87,6 +74,19 @@ bool blocks_fit(const LoopNest& nest) {
 }
 
 }  // namespace
+
+MatmulType matmul_type(DType dtype) {
+  switch (dtype) {
+    case DType::bf16:
+      return MatmulType::bf16;
+    case DType::f16:
+      return MatmulType::f16;
+    case DType::i8:
+      return MatmulType::i8;
+    default:
+      return MatmulType::f32;
+  }
+}
 
 DotPlan plan_dot(const DotKernel& dot, int threads) {
   DotPlan plan;
@@ -138,9 +138,11 @@ DotPlan plan_dot(const DotKernel& dot, int threads) {
     (plan.swapped ? plan.lhs_plain : plan.rhs_plain).reset();
     std::optional<PlainOperand>& narrow = plan.swapped ? plan.rhs_plain : plan.lhs_plain;
     int64_t rows = std::min(plan.m, plan.n);
-    // Elements of other types are converted each time they are used, or kept for a strip.
-    bool converted_once = rows == 1 && !plan.lanes_along_k;
-    if (narrow && narrow->dtype != DType::f32 && !converted_once) narrow.reset();
+    // A single row's elements of other types are converted when they are used.
+    if (narrow && narrow->dtype != DType::f32 && (rows > 1 || plan.lanes_along_k)) {
+      plan.converted_by_blocks = narrow->k_stride == 1 && !plan.lanes_along_k;
+      if (!plan.converted_by_blocks) narrow.reset();
+    }
     plan.scratch_bytes = narrow ? 0 : plan.batch * rows * plan.k * 4;
     return plan;
   }

@@ -41,12 +41,16 @@ struct DotPlan {
   bool narrow = false;         // streaming kernel
   bool swapped = false;        // n is the narrow side: the weights are the lhs
   bool lanes_along_k = false;  // of the streaming kernel
-  MatmulPlan matmul;           // otherwise
+  // Its narrow operand becomes f32 on the stack, a block of k for a strip at a time.
+  bool converted_by_blocks = false;
+  MatmulPlan matmul;  // otherwise
   bool lhs_inner_is_k = true, rhs_inner_is_k = false;
   int64_t scratch_bytes = 0;
 };
 
 DotPlan plan_dot(const DotKernel& dot, int threads);
+MatmulType matmul_type(DType dtype);  // f32 for all that is not one
+
 int64_t dot_scratch_bytes(const DotKernel& dot, int threads);
 
 // Dimensions of a nest that belong to a group, outermost first.

@@ -95,8 +95,9 @@ class DotEmitter {
   void find_rows() {
     Value* table = e_.function->getArg(3);
     for (int row = 0; row < code_.rows; ++row) {
-      if (row > 0 && code_.x_together) {
-        x_rows_.push_back(e_.b.CreateGEP(e_.memory_type(code_.x_dtype), x_rows_[0], e_.i64(row)));
+      if (row > 0 && code_.x_row_stride > 0) {
+        x_rows_.push_back(e_.b.CreateGEP(e_.memory_type(code_.x_dtype), x_rows_[0],
+                                         e_.i64(row * code_.x_row_stride)));
         continue;
       }
       Value* place = e_.b.CreateGEP(e_.b.getPtrTy(), table, e_.i64(row));

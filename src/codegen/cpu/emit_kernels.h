@@ -72,10 +72,10 @@ struct SmallDotCode {
   int rows = 1;
   bool lanes_along_k = false;  // k is the contiguous dimension
   // The narrow operand: x[row] points to the row's element of k = 0, `x_stride` elements before the
-  // next. Where `x_together` all rows are found from the first, one element apart.
+  // next. Rows are `x_row_stride` elements apart, or where that is 0 each is found by itself.
   DType x_dtype = DType::f32;
   int64_t x_stride = 1;
-  bool x_together = false;
+  int64_t x_row_stride = 0;
 };
 void emit_small_dot(llvm::Module& module, const Host& host, const std::string& name,
                     const SmallDotCode& code);

@@ -285,7 +285,7 @@ class CompiledLapack : public CompiledKernel {
         break;
     }
     for (size_t i = 0; i < plan_.results.size(); ++i)
-      if (plan_.results[i].offset >= 0)
+      if (plan_.results[i].offset >= 0 && plan_.results[i].read)
         write(plan_.results[i], scratch, array(operands + i, plan_.results[i]));
   }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "codegen/cpu/matmul_code.h"
 #include "support/check.h"
@@ -34,10 +35,12 @@ constexpr double worthwhile_chunk_ns = 10'000;
 constexpr double balanced_over = 4;
 constexpr double late_share = 0.04;
 constexpr int64_t least_chunks = 8;  // of many small tasks
+constexpr double about_as_fast = 1.03;
 
 constexpr int64_t most_block_rows =
     144;  // with 256 of K: 147 KB, in L2 beside what streams through
 constexpr int64_t most_sums = int64_t{1} << 17;  // floats of an unfinished tile: 512 KB
+constexpr int64_t few_columns = 256;             // packed at a time where more would gain nothing
 constexpr int64_t box_elements = 4096;           // evaluated by one call of a MatmulEval
 constexpr int64_t panel_padding = 64;  // floats, so that panels start in different cache sets
 
@@ -101,40 +104,6 @@ std::array<int64_t, 18> candidate_extents(int64_t extent, int64_t unit) {
   return candidates;
 }
 
-Tiles choose_tiles(const MatmulPlan& plan, const Shape& shape, const MatmulCode& code,
-                   int64_t most_columns) {
-  const MatmulOperand& rows = plan.swapped ? plan.problem.b : plan.problem.a;
-  const MatmulOperand& columns = plan.swapped ? plan.problem.a : plan.problem.b;
-  const double row_ns = packing_ns(rows, plan.rows_packing, true);
-  const double column_ns = packing_ns(columns, plan.columns_packing, false);
-  const double size = static_cast<double>(shape.rows) * shape.columns * shape.k * shape.batch;
-  Tiles best;
-  const auto row_extents = candidate_extents(shape.rows, code.kernel_rows);
-  const auto column_extents = candidate_extents(shape.columns, code.kernel_columns);
-  for (int64_t tile_rows : row_extents) {
-    for (int64_t tile_columns : column_extents) {
-      if (plan.tile_in_scratch && tile_rows * tile_columns > most_sums &&
-          (tile_rows > 64 || tile_columns > 64)) {
-        continue;
-      }
-      Tiles tiles{tile_rows, tile_columns};
-      const int64_t across = ceil_div(shape.columns, tile_columns);
-      const int64_t down = ceil_div(shape.rows, tile_rows);
-      const int64_t rows_again =
-          tile_rows <= most_block_rows ? 1 : ceil_div(tile_columns, most_columns);
-      tiles.tasks = shape.batch * across * down;
-      tiles.total_ns = size * (multiply_add_ns + row_ns * rows_again * across / shape.columns +
-                               column_ns * down / shape.rows) +
-                       task_ns * tiles.tasks;
-      const double workers = std::clamp(tiles.total_ns / worthwhile_chunk_ns, 1.0, balanced_over);
-      const double rounds = std::max(1.0, std::ceil(tiles.tasks / workers));
-      tiles.cost_ns = tiles.total_ns / tiles.tasks * (rounds + late_share);
-      if (tiles.cost_ns < best.cost_ns) best = tiles;
-    }
-  }
-  return best;
-}
-
 // Fills everything that follows from the problem and the tiles.
 void lay_out_scratch(MatmulPlan& plan, const MatmulCode& code, int64_t most_columns) {
   const Shape shape = kernel_shape(plan);
@@ -142,7 +111,11 @@ void lay_out_scratch(MatmulPlan& plan, const MatmulCode& code, int64_t most_colu
   const MatmulOperand& columns = plan.swapped ? plan.problem.a : plan.problem.b;
   const int64_t k = std::min(shape.k, matmul_k_block);
   plan.block_rows = std::min(plan.tile_rows, most_block_rows);
-  plan.block_columns = std::min(plan.tile_columns, most_columns);
+  // Columns are packed once in any case; rows once for each block of columns unless all of a task's
+  // are packed together.
+  const bool rows_once =
+      plan.rows_packing == MatmulPacking::in_place || plan.tile_rows <= most_block_rows;
+  plan.block_columns = std::min(plan.tile_columns, rows_once ? few_columns : most_columns);
   plan.row_stride = round_up(k, 16) + matmul_row_padding;
   plan.columns_panel = k * code.kernel_columns + panel_padding;
   plan.rows_panel = round_up(k * code.kernel_rows + code.lanes, 16) + 16;
@@ -179,6 +152,57 @@ void lay_out_scratch(MatmulPlan& plan, const MatmulCode& code, int64_t most_colu
   take(plan.box_floats);
   plan.scratch_bytes_per_worker = round_up(at * 4, 64);
   plan.scratch_bytes = plan.scratch_bytes_per_worker * plan.threads;
+}
+
+Tiles choose_tiles(const MatmulPlan& plan, const Shape& shape, const MatmulCode& code,
+                   int64_t most_columns) {
+  const MatmulOperand& rows = plan.swapped ? plan.problem.b : plan.problem.a;
+  const MatmulOperand& columns = plan.swapped ? plan.problem.a : plan.problem.b;
+  const double row_ns = packing_ns(rows, plan.rows_packing, true);
+  const double column_ns = packing_ns(columns, plan.columns_packing, false);
+  const double size = static_cast<double>(shape.rows) * shape.columns * shape.k * shape.batch;
+  std::vector<Tiles> candidates;
+  double least_ns = std::numeric_limits<double>::infinity();
+  const auto row_extents = candidate_extents(shape.rows, code.kernel_rows);
+  const auto column_extents = candidate_extents(shape.columns, code.kernel_columns);
+  for (int64_t tile_rows : row_extents) {
+    for (int64_t tile_columns : column_extents) {
+      if (plan.tile_in_scratch && tile_rows * tile_columns > most_sums &&
+          (tile_rows > 64 || tile_columns > 64)) {
+        continue;
+      }
+      Tiles tiles{tile_rows, tile_columns};
+      const int64_t across = ceil_div(shape.columns, tile_columns);
+      const int64_t down = ceil_div(shape.rows, tile_rows);
+      const int64_t rows_again =
+          tile_rows <= most_block_rows ? 1 : ceil_div(tile_columns, most_columns);
+      tiles.tasks = shape.batch * across * down;
+      tiles.total_ns = size * (multiply_add_ns + row_ns * rows_again * across / shape.columns +
+                               column_ns * down / shape.rows) +
+                       task_ns * tiles.tasks;
+      const double workers = std::clamp(tiles.total_ns / worthwhile_chunk_ns, 1.0, balanced_over);
+      const double rounds = std::max(1.0, std::ceil(tiles.tasks / workers));
+      tiles.cost_ns = tiles.total_ns / tiles.tasks * (rounds + late_share);
+      least_ns = std::min(least_ns, tiles.cost_ns);
+      candidates.push_back(tiles);
+    }
+  }
+  // Of those that are about as fast, the one with the least scratch.
+  const Tiles* best = nullptr;
+  int64_t least_scratch = std::numeric_limits<int64_t>::max();
+  for (const Tiles& tiles : candidates) {
+    if (tiles.cost_ns > least_ns * about_as_fast) continue;
+    MatmulPlan trial = plan;
+    trial.tile_rows = tiles.rows;
+    trial.tile_columns = tiles.columns;
+    lay_out_scratch(trial, code, most_columns);
+    const int64_t scratch = trial.scratch_bytes_per_worker;
+    if (scratch < least_scratch || (scratch == least_scratch && tiles.cost_ns < best->cost_ns)) {
+      best = &tiles;
+      least_scratch = scratch;
+    }
+  }
+  return *best;
 }
 
 }  // namespace

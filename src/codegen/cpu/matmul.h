@@ -138,6 +138,10 @@ struct MatmulPlan {
 MatmulPlan plan_matmul(const MatmulProblem& problem, int threads);
 MatmulPlan plan_matmul(const MatmulProblem& problem, int threads, MatmulIsa isa);
 
+// Rows of elements as f32: to[row * to_stride + k] = from[row * stride + k].
+void copy_rows_as_f32(MatmulType type, float* to, int64_t to_stride, const std::byte* from,
+                      int64_t stride, int64_t rows, int64_t k);
+
 // `scratch` holds plan.scratch_bytes; the pool has at most plan.threads threads.
 void run_matmul(const MatmulPlan& plan, const MatmulArgs& args, std::byte* scratch,
                 ThreadPool& pool);

@@ -352,6 +352,12 @@ MatmulPlan plan_for_range(const MatmulPlan& whole, Span batch, Span m, Span n, S
 
 }  // namespace
 
+void copy_rows_as_f32(MatmulType type, float* to, int64_t to_stride, const std::byte* from,
+                      int64_t stride, int64_t rows, int64_t k) {
+  matmul_code(best_matmul_isa())
+      .copy_rows[static_cast<int>(type)](to, to_stride, from, stride, rows, k);
+}
+
 void run_matmul(const MatmulPlan& planned, const MatmulArgs& args, std::byte* scratch,
                 ThreadPool& pool) {
   const MatmulProblem& problem = planned.problem;

@@ -186,6 +186,12 @@ const std::vector<Problem>& problems() {
       {{}, {5}, {40}, {260}, {}, {}, D::f32, D::i8, true, true},
       {{}, {5}, {40}, {260}, {}, {1, 0}, D::bf16, D::i8, true, true},
       {{}, {16}, {100}, {64}, {}, {}, D::f32, D::f32, false, true},
+      // of other types: the narrow side is converted block by block
+      {{}, {8}, {600}, {700}, {}, {}, D::bf16, D::bf16, false, true},
+      {{}, {7}, {300}, {513}, {}, {}, D::f16, D::f32, true, false},
+      {{3}, {5}, {300}, {300}, {}, {}, D::i8, D::bf16, false, false},
+      {{2}, {300}, {3}, {260}, {0, 2, 1}, {0, 2, 1}, D::bf16, D::bf16, false, true},
+      {{}, {4}, {50}, {10, 32}, {}, {1, 0, 2}, D::bf16, D::f32, false, false},
       {{}, {300}, {1}, {700}, {}, {}, D::f32, D::f32, false, false},
       {{}, {300}, {7}, {100}, {1, 0}, {}, D::bf16, D::f32, false, true},
       {{4}, {1}, {37}, {16}, {}, {0, 2, 1}, D::f32, D::f32, false, true},
@@ -229,6 +235,10 @@ TEST_P(Dots, ValuesPiecesAndThreads) {
   }
   double ms = g.compile(GetParam());
   std::printf("%zu products compiled in %.0f ms\n", dots.size(), ms);
+  EXPECT_GE(
+      std::count_if(dots.begin(), dots.end(),
+                    [](const DotKernel& dot) { return plan_dot(dot, 1).converted_by_blocks; }),
+      5);
   for (size_t c = 0; c < dots.size(); ++c) {
     const Problem& p = problems()[c];
     Data d = prepare(p, true, host(GetParam()).fma);
