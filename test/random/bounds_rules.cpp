@@ -115,6 +115,12 @@ bool same_special(std::complex<double> a, std::complex<double> b) {
   return same(a.real(), b.real()) && same(a.imag(), b.imag());
 }
 
+// Whether a product in f64 is not exact, or too small to tell.
+bool is_rounded(double x, double y) {
+  if (x == 0 || y == 0) return false;
+  return std::fabs(x * y) < 0x1p-900 || std::fma(x, y, -(x * y)) != 0;
+}
+
 // Everything known is exact: no bound needed.
 bool all_exact(std::span<const Bounded> operands) {
   for (const Bounded& operand : operands)
@@ -282,11 +288,16 @@ bool Analysis::elementwise(const Op& op, std::span<const Bounded> operands, Boun
     if (own != 0 && !(contracts && !is_complex(dtype)))
       return (units(i) + 0.5) * spacing(dtype, std::abs(got));
     bool rounded = got != ideal;
-    // A product in f64 cannot be looked at in anything wider: it counts as inexact unless its
-    // factors are short.
+    // There is nothing wider than f64; what is left of its products tells whether they are exact.
     if (contracts && real_part(dtype) == DType::f64) {
-      double least = std::min(std::fabs(got.real()), 1e300);
-      rounded = std::fmod(least, 0x1p-20) != 0 || least > 0x1p20;
+      std::complex<double> x = number_at(wide[0], i), y = number_at(wide.back(), i);
+      rounded = is_rounded(x.real(), y.real());
+      if (is_complex(dtype)) {
+        double least = std::min(std::fabs(got.real()), 1e300);
+        rounded |= is_rounded(x.real(), y.imag()) || is_rounded(x.imag(), y.real()) ||
+                   is_rounded(x.imag(), y.imag()) || std::fmod(least, 0x1p-20) != 0 ||
+                   least > 0x1p20;
+      }
     }
     return rounded ? spacing(dtype, std::abs(got)) : 0;
   };

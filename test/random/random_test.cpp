@@ -81,6 +81,23 @@ TEST(RandomPrograms, ProductsOfExactElementsRound) {
   EXPECT_EQ(rounded.results[0].errors()[0], 0x1p-23);
 }
 
+// A product in f64 may be a short number and yet not exact.
+TEST(RandomPrograms, ShortProductsOfLongFactorsRound) {
+  auto module = read_text(R"(
+    func.func @main(%x: tensor<2xf64>, %y: tensor<2xf64>) -> tensor<2xf64> {
+      %product = stablehlo.multiply %x, %y : tensor<2xf64>
+      return %product : tensor<2xf64>
+    })",
+                          "product.mlir");
+  ASSERT_TRUE(module.ok());
+  Tensor x = Tensor::of(DType::f64, {2}, std::vector<double>{1 + 0x1p-52, 1.5});
+  Tensor y = Tensor::of(DType::f64, {2}, std::vector<double>{1 - 0x1p-53, 1.25});
+  Analysed both = analyse(**module, std::vector{x, y});
+  ASSERT_TRUE(both.ok());
+  EXPECT_EQ(both.results[0].errors()[0], 0x1p-52);
+  EXPECT_EQ(both.results[0].errors()[1], 0);
+}
+
 // The interpreter alone, run on the whole program, agrees with the analysis that runs it one
 // operation at a time.
 TEST(RandomPrograms, AnalysisIsTheInterpreter) {
