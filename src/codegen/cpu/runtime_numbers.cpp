@@ -72,12 +72,12 @@ void RuntimeNumbers::take(Access& access, int buffer, int vector_dim) {
     bool apart = std::abs(stride) > kWholeVectors && std::abs(stride) < kFarLanes;
     if (d != vector_dim || (apart && buffer != kNoBuffer)) take(stride, {buffer, d});
   }
-  take(access.affine.constant, {buffer, kOffset});
+  if (small_) take(access.affine.constant, {buffer, kOffset});
   for (Access::Dynamic& dynamic : access.dynamic) take(dynamic.stride, {buffer, kDynamicTerm});
 }
 
 void RuntimeNumbers::take_constants(Expr& expr) {
-  if (expr.nodes.size() > kSmallExpression) return;
+  if (!small_) return;
   std::vector<bool> stays(expr.nodes.size(), false);
   for (const ExprNode& node : expr.nodes)
     if (node.kind == ExprNode::Kind::op && !is_indifferent(node))
@@ -94,6 +94,7 @@ void RuntimeNumbers::take_constants(Expr& expr) {
 }
 
 void RuntimeNumbers::take(LoopNest& nest) {
+  small_ = nest.expr.size() <= kSmallExpression;
   take_constants(nest.expr);
   for (size_t i = 0; i < nest.expr.nodes.size(); ++i) {
     ExprNode& node = nest.expr.nodes[i];

@@ -23,8 +23,9 @@ constexpr bool is_number(int64_t value) {
 class RuntimeNumbers {
  public:
   // Replaces what the code need not know in advance. What decides its form stays: strides of 0, 1
-  // and -1, and those between lanes unless elements are fetched one by one there. Constants
-  // of small expressions are taken where code for any value is as good.
+  // and -1, and those between lanes unless elements are fetched one by one there. Of small
+  // expressions alone, for which there are registers: offsets, and constants where code for any
+  // value is as good.
   void take(LoopNest& nest);
   void take(std::vector<LoopCell>& cells);
   void take(int64_t& value);
@@ -40,6 +41,7 @@ class RuntimeNumbers {
   void take_constants(Expr& expr);
 
   std::vector<int64_t> values_;
+  bool small_ = true;  // the expression at hand
   // Accesses of one buffer share their numbers, so that code may take them together.
   std::map<std::tuple<Owner, int64_t>, int64_t> shared_;
 };
