@@ -16,6 +16,7 @@ bool expand_einsum(const Module& module, OpMaker& maker, Op* op);
 bool expand_index_select(const Module& module, OpMaker& maker, Op* op);
 bool expand_batch_norm(const Module& module, OpMaker& maker, Op* op);
 // Operations on elements for which there is no code of their own, on wider ones.
+bool expand_narrowing_product(const Module& module, OpMaker& maker, Op* op);
 bool expand_convolution(const Module& module, OpMaker& maker, Op* op);
 bool expand_top_k(const Module& module, OpMaker& maker, Op* op);
 bool expand_decomposition(const Module& module, OpMaker& maker, Op* op);

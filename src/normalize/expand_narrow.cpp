@@ -37,6 +37,19 @@ bool expand_convolution(const Module&, OpMaker& maker, Op* op) {
   return true;
 }
 
+// Of f64 with a result in fewer bits: the sum is rounded once.
+bool expand_narrowing_product(const Module&, OpMaker& maker, Op* op) {
+  Value *lhs = op->operand(0), *rhs = op->operand(1);
+  const Type type = op->result()->type;
+  if (lhs->type.dtype != DType::f64 || rhs->type.dtype != DType::f64 || !is_float(type.dtype) ||
+      type.dtype == DType::f64 || op->as<DotAttributes>().algorithm)
+    return false;
+  Value* sum = maker.make(OpKind::dot_general, {lhs, rhs}, Type::tensor(DType::f64, type.shape),
+                          op->attributes);
+  maker.replace_with({maker.convert(sum, type.dtype)});
+  return true;
+}
+
 // The places of the largest of what the elements become, and the elements from there: of NaNs the
 // wider type would not keep every bit.
 bool expand_top_k(const Module&, OpMaker& maker, Op* op) {

@@ -144,6 +144,7 @@ const Row kRows[] = {
     {OpKind::batch_norm_inference, expand_batch_norm},
     {OpKind::batch_norm_training, expand_batch_norm},
     {OpKind::batch_norm_grad, expand_batch_norm},
+    {OpKind::dot_general, expand_narrowing_product},
     {OpKind::convolution, expand_convolution},
     {OpKind::chlo_top_k, expand_top_k},
     {OpKind::cholesky, expand_decomposition},

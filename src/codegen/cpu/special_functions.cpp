@@ -77,7 +77,9 @@ double bessel_i1e(double x) {
     if (std::fabs(next) >= std::fabs(term) || std::fabs(next) < 1e-18) break;
     term = next;
   }
-  return std::copysign(sum / std::sqrt(2 * M_PI * a), x);
+  // The product under the root would overflow.
+  double root = a < 1e300 ? std::sqrt(2 * M_PI * a) : std::sqrt(2 * M_PI) * std::sqrt(a);
+  return std::copysign(sum / root, x);
 }
 
 namespace {
