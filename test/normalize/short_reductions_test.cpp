@@ -34,13 +34,22 @@ TEST(ShortReductions, OtherProductsStay) {
   EXPECT_EQ(count(*module, OpKind::dot_general), 1);
 }
 
+// The sum is rounded once, in the end.
+TEST(ShortReductions, DoublesAreRoundedOnce) {
+  auto module = normalized(R"(
+    func.func public @main(%a: tensor<4x9xf64>, %b: tensor<9x6xf64>) -> tensor<4x6xf32> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x9xf64>, tensor<9x6xf64>) -> tensor<4x6xf32>
+      return %0 : tensor<4x6xf32>
+    })");
+  EXPECT_EQ(count(*module, OpKind::dot_general), 1);
+  EXPECT_EQ(count(*module, OpKind::convert), 1);
+}
+
 TEST(ShortReductions, NotIntoANarrowerType) {
   auto module = normalized(R"(
-    func.func public @main(%a: tensor<4xf32>, %b: tensor<6xf32>) -> tensor<4x6xf32> {
-      %x = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xf64>
-      %y = stablehlo.convert %b : (tensor<6xf32>) -> tensor<6xf64>
-      %0 = stablehlo.dot_general %x, %y, contracting_dims = [] x [] : (tensor<4xf64>, tensor<6xf64>) -> tensor<4x6xf32>
-      return %0 : tensor<4x6xf32>
+    func.func public @main(%a: tensor<4xf32>, %b: tensor<6xf32>) -> tensor<4x6xbf16> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [] x [] : (tensor<4xf32>, tensor<6xf32>) -> tensor<4x6xbf16>
+      return %0 : tensor<4x6xbf16>
     })");
   EXPECT_EQ(count(*module, OpKind::dot_general), 1);
 }
